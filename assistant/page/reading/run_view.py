@@ -22,7 +22,7 @@ from mud_assistant.assistant.page.reading.recorded import (
 )
 from mud_assistant.assistant.page.reading.summary import SUMMED_STEPS, cut, heard_text, is_speaking, summary_of
 from mud_assistant.assistant.page.reading.wording import plain_form
-from mud_assistant.assistant.page.values.runs import CallView, HeardLine, RunView, StepView
+from mud_assistant.assistant.page.values.runs import CallView, HeardInRun, RunView, StepView
 from mud_assistant.tools.policy.decide import PolicyRule
 from mud_assistant.tools.tool import Category
 
@@ -85,9 +85,9 @@ def test_{name}_comes_out_as_it_did() -> None:
 '''
 
 
-def _heard_line(accepted: Accepted) -> HeardLine:
+def _heard_line(accepted: Accepted) -> HeardInRun:
     event, attention = accepted.event, accepted.attention
-    return HeardLine(
+    return HeardInRun(
         id=event.id,
         kind=EVENT_KINDS[type(event)],
         who=event.who.name,

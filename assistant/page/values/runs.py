@@ -55,7 +55,7 @@ class RunPage(Value, frozen=True):
     is_partial: bool = False
 
 
-class HeardLine(Value, frozen=True):
+class HeardInRun(Value, frozen=True):
     """One event of a run. `verdict` is trigger or context."""
 
     id: str
@@ -129,7 +129,7 @@ class RunView(Value, frozen=True):
     """
 
     summary: RunSummary
-    heard: tuple[HeardLine, ...] = ()
+    heard: tuple[HeardInRun, ...] = ()
     recalled: tuple[str, ...] = ()
     steps: tuple[StepView, ...] = ()
     steps_left_out: int = 0

@@ -14,7 +14,7 @@ from mud_assistant.assistant.worlds.telnet.reading.line_reader import LineReadin
 from mud_assistant.assistant.worlds.telnet.reading.name_holders import Persons
 from mud_assistant.assistant.worlds.telnet.reading.surroundings import SeenSurroundings
 from mud_assistant.assistant.worlds.telnet.reading.wire_reading import hear_wire
-from mud_assistant.assistant.worlds.telnet.session.game_wire import Listener, Place
+from mud_assistant.assistant.worlds.telnet.session.game_wire import GamePlace, LinkListener
 from mud_assistant.assistant.worlds.telnet.session.link import GameLink
 from mud_assistant.assistant.worlds.telnet.session.session_state import State
 from mud_assistant.assistant.worlds.telnet.telnet_body import TelnetBody
@@ -37,7 +37,7 @@ class TelnetGuest:
         me: Principal,
         profile: Profile,
         persons: Persons,
-        place: Place,
+        place: GamePlace,
         *,
         endpoint: IStreamClientEndpoint,
         clock: IReactorTime,
@@ -59,7 +59,7 @@ class TelnetGuest:
             me, profile, persons=persons, around=self._around, ears=self._ears, typist=self._typist, clock=clock,
             introduction=introduction,
         )  # fmt: skip
-        listener = Listener(
+        listener = LinkListener(
             on_event=lambda event: hear_wire(self._ears, event),
             on_state=self._entered,
             on_dropped=self._typist.dropped,

@@ -24,7 +24,7 @@ from mud_assistant.assistant.worlds.telnet.typing_lines import Answer, Typist
 from mud_assistant.tools.errors import ToolFailed, Unconfirmed
 from mud_assistant.tools.game import GameCommand, GameTime, Person, Route, Scene, Thing, Written
 from mud_assistant.tools.text.clean import clean_heard
-from mud_assistant.tools.text.lenient import candidates, pick, pick_person, plain
+from mud_assistant.tools.text.lenient import candidates, pick_person, plain
 from mud_assistant.tools.text.route import search_route
 from mud_assistant.tools.trust import Audience, Kind, Principal
 
@@ -131,7 +131,7 @@ class TelnetBody:
         """Speak on a channel of the profile."""
         channels = self._profile.verbs.channels
         names = list(channels)
-        name = names[pick(channel, names, what="Your channels")]
+        name = names[self._pick(channel, names, "Your channels")]
         words = typed_words(self._profile, text)
         await self._confirmed(fill_line(channels[name], text=words), "channels", words)
 
@@ -270,13 +270,14 @@ class TelnetBody:
 
     def _principal(self, name: str) -> Principal:
         """Return who has a name that the game lists."""
-        is_creature = has_article(name) or (" " in name and self._profile.speech.names == "word")
-        return self._persons.creature(name) if is_creature else self._persons.meet(name)
+        return self._persons.creature(name) if self._is_creature(name) else self._persons.meet(name)
 
     def _seen(self, name: str) -> Principal | None:
         """Return who has a name, without noting that they were seen."""
-        is_creature = has_article(name) or (" " in name and self._profile.speech.names == "word")
-        return self._persons.creature(name) if is_creature else self._persons.holder_of(name)
+        return self._persons.creature(name) if self._is_creature(name) else self._persons.holder_of(name)
+
+    def _is_creature(self, name: str) -> bool:
+        return has_article(name) or (" " in name and self._profile.speech.names == "word")
 
     def _person(self, name: str) -> Person:
         return Person(name, authority=0, id=self._principal(name).id)
@@ -287,11 +288,7 @@ class TelnetBody:
         return clean_heard(printed, keep_newlines=True)
 
     def _pick(self, wanted: str, names: Sequence[str], what: str = "You see") -> int:
-        try:
-            return pick(wanted, names, what=what)
-        except ToolFailed as failed:
-            failed.authority = 0
-            raise
+        return self._pick_person(wanted, [("", name) for name in names], None, what)
 
     def _pick_person(self, wanted: str, people: Sequence[tuple[str, str]], only: Audience, what: str) -> int:
         try:

@@ -8,7 +8,7 @@ from mud_assistant.assistant.page.operations.runs import hide_run, without_words
 from mud_assistant.assistant.page.values.runs import (
     AskedRequest,
     CallView,
-    HeardLine,
+    HeardInRun,
     RunPage,
     RunSummary,
     RunView,
@@ -29,7 +29,7 @@ def run() -> RunView:
         id="run-1", assistant="a:1", name="Sage", opened_at=1.0, outcome="answered", sentence=f"it said {WORD}",
         player="Ann", heard=f"heard {WORD}", said=f"said {WORD}", tools=("whisper",), steps=1,
     )  # fmt: skip
-    heard = HeardLine("event.1", "whispered", "Ann", "player:1", f"keep {WORD}", "trigger", 9, 1.0, True)
+    heard = HeardInRun("event.1", "whispered", "Ann", "player:1", f"keep {WORD}", "trigger", 9, 1.0, True)
     return RunView(summary, (heard,), (f"remembers {WORD}",), (step,), replay="replay run-1", test=f"a test of {WORD}")
 
 

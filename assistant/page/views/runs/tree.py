@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mud_assistant.assistant.page.http.call import PageCall, Reply, Route, StreamReply
 from mud_assistant.assistant.page.operations.desk import Desk
-from mud_assistant.assistant.page.values.runs import HeardLine, RunQuery, RunSummary, RunView
+from mud_assistant.assistant.page.values.runs import HeardInRun, RunQuery, RunSummary, RunView
 from mud_assistant.assistant.page.views.element import Element, h
 from mud_assistant.assistant.page.views.formats import money, number, time_at
 from mud_assistant.assistant.page.views.layout import page
@@ -121,7 +121,7 @@ def _heard(call: PageCall, run: RunView) -> Element:
     return branch("Heard", h("ol", [_heard_line(call, line) for line in run.heard], class_="lines"))
 
 
-def _heard_line(call: PageCall, line: HeardLine) -> Element:
+def _heard_line(call: PageCall, line: HeardInRun) -> Element:
     who = link(call, line.who or line.who_id, "players", line.who_id) if line.who_id else h("span", line.who)
     return h(
         "li",

@@ -150,7 +150,7 @@ def _explain(error: ValidationError) -> str:
     table: type[BaseModel] = WrittenProfile
     if len(path) > 1:
         table = models.get(path[0], WrittenProfile)
-        table = EchoTable if path[:2] == ["speech", "echo"] and len(path) > 2 else table  # noqa: PLR2004 - depth
+        table = EchoTable if path[:-1][:2] == ["speech", "echo"] else table
         table = ColouredForm if any(part.isdigit() for part in path) else table
     known = list(table.model_fields)
     close = get_close_matches(path[-1], known, 1)

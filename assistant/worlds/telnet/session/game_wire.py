@@ -12,8 +12,8 @@ from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
 
 from mud_assistant.assistant.worlds.telnet.profiles.session_tables import SessionProfile
+from mud_assistant.assistant.worlds.telnet.session.game_session import GameSession
 from mud_assistant.assistant.worlds.telnet.session.login import Credentials, LoginScript, Typed
-from mud_assistant.assistant.worlds.telnet.session.session import GameSession
 from mud_assistant.assistant.worlds.telnet.session.session_state import Hooks, State
 from mud_assistant.assistant.worlds.telnet.wire.feed import Feed
 from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause, HeardLine, Prompt, WireEvent
@@ -26,7 +26,7 @@ NOP = b"\xff\xf1"
 _HIDDEN = b"(a secret)\r\n"
 
 
-class Place(Struct, frozen=True):
+class GamePlace(Struct, frozen=True):
     """Where the game is, and how it is played.
 
     `permission` says who allowed a character there; without it only this machine is connected to.
@@ -40,7 +40,7 @@ class Place(Struct, frozen=True):
     may_play_immortal: bool = False
 
 
-class Listener(Struct, frozen=True):
+class LinkListener(Struct, frozen=True):
     """Whom a link tells: see `Hooks`. `on_bytes` gets all that is sent (by the server or not), without secrets."""
 
     on_event: Callable[[WireEvent], None]
@@ -56,9 +56,9 @@ class GameWire(Protocol):
 
     def __init__(
         self,
-        place: Place,
+        place: GamePlace,
         clock: IReactorTime,
-        listener: Listener,
+        listener: LinkListener,
         on_lost: Callable[[GameWire, Cause, str], None],
         on_entered: Callable[[State], None],
         *,

@@ -16,7 +16,7 @@ from twisted.internet.protocol import Factory
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
-from mud_assistant.assistant.worlds.telnet.session.game_wire import GameWire, Listener, Place
+from mud_assistant.assistant.worlds.telnet.session.game_wire import GamePlace, GameWire, LinkListener
 from mud_assistant.assistant.worlds.telnet.session.session_state import State
 from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause
 
@@ -32,7 +32,12 @@ class GameLink:
     """Keeps one character connected to one game."""
 
     def __init__(
-        self, endpoint: IStreamClientEndpoint, clock: IReactorTime, dice: Random, place: Place, listener: Listener
+        self,
+        endpoint: IStreamClientEndpoint,
+        clock: IReactorTime,
+        dice: Random,
+        place: GamePlace,
+        listener: LinkListener,
     ) -> None:
         self._endpoint, self._clock, self._dice = endpoint, clock, dice
         self._place, self._listener = place, listener

@@ -15,7 +15,7 @@ from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause, HeardL
 _MOST_LINES = 100
 #: Shorter secrets are not looked for in what the game shows: they would be found in any text.
 _LEAST_SECRET = 4
-_ENDS = {"wrong": Cause.WRONG_PASSWORD, "refused": Cause.REFUSED, "new": Cause.NEW_CHARACTER}
+_ENDS = {"wrong": Cause.LOGIN_DENIED, "refused": Cause.REFUSED, "new": Cause.NEW_CHARACTER}
 
 
 class Typed(Struct, frozen=True):

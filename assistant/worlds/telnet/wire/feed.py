@@ -6,14 +6,14 @@ import re
 from collections.abc import Generator, Iterator
 
 from mud_assistant.assistant.worlds.telnet.wire.inflate import CannotInflate, GrowsTooFast, Inflater
-from mud_assistant.assistant.worlds.telnet.wire.negotiation import ECHO, GMCP, MCCP2, MSDP, MSSP, Options
-from mud_assistant.assistant.worlds.telnet.wire.structured import read_gmcp, read_msdp, read_mssp
+from mud_assistant.assistant.worlds.telnet.wire.negotiation import ECHO, GMCP, MCCP2, MSDP, MSSP, OptionStates
+from mud_assistant.assistant.worlds.telnet.wire.structured_values import read_gmcp, read_msdp, read_mssp
 from mud_assistant.assistant.worlds.telnet.wire.telnet_codec import (
     DataTooLong,
-    Mark,
     OptionData,
+    OptionRequest,
     PlainText,
-    Request,
+    PromptMark,
     TelnetCodec,
 )
 from mud_assistant.assistant.worlds.telnet.wire.text import LineTooLong, TextReader
@@ -34,7 +34,7 @@ class Feed:
 
     def __init__(self, prompt: re.Pattern[str] | None = None, *, encoding: str = "", compress: bool = True) -> None:
         self._codec = TelnetCodec()
-        self._options = Options(compress=compress, encoding=encoding)
+        self._options = OptionStates(compress=compress, encoding=encoding)
         self._text = TextReader(prompt, encoding)
         self._inflater: Inflater | None = None
         self._negotiated = 0
@@ -117,9 +117,9 @@ class Feed:
                     if isinstance(event, HeardLine):
                         self._negotiated = 0
                     yield event
-            elif isinstance(piece, Mark):
+            elif isinstance(piece, PromptMark):
                 yield from self._text.mark()
-            elif isinstance(piece, Request):
+            elif isinstance(piece, OptionRequest):
                 yield from self._request(piece)
             elif piece.option == MCCP2 and self._options.is_on(MCCP2):
                 self._inflater = Inflater()
@@ -128,7 +128,7 @@ class Feed:
                 yield from self._data(piece)
         return b""
 
-    def _request(self, request: Request) -> Iterator[WireEvent]:
+    def _request(self, request: OptionRequest) -> Iterator[WireEvent]:
         self._count()
         secret = self._options.is_on(ECHO)
         self._answers += self._options.request(request.command, request.option)

@@ -35,7 +35,7 @@ class _State(IntEnum):
     YES = 2
 
 
-class Options:
+class OptionStates:
     """The options of one connection: what each side does, and the bytes that answer.
 
     `compress` is whether MCCP2 is accepted, `encoding` the only one we speak, UTF-8 when it is empty.

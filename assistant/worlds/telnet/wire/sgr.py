@@ -4,6 +4,8 @@ from __future__ import annotations
 
 _NAMES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 _RGB, _INDEXED = 2, 5
+#: ECMA-48's numbers: the colours, the bright ones, a colour by its own numbers, and the ordinary colour.
+_PLAIN, _BRIGHT, _LONG, _ORDINARY = range(30, 38), range(90, 98), 38, 39
 
 
 class Colour:
@@ -32,13 +34,13 @@ class Colour:
             self._hue, self._bright = "", False
         elif number in {1, 22}:
             self._bright = number == 1
-        elif 30 <= number <= 37:  # noqa: PLR2004  (ECMA-48's numbers)
-            self._hue = _NAMES[number - 30]
-        elif number == 39:  # noqa: PLR2004  (the same)
+        elif number in _PLAIN:
+            self._hue = _NAMES[number - _PLAIN.start]
+        elif number == _ORDINARY:
             self._hue = ""
-        elif 90 <= number <= 97:  # noqa: PLR2004  (the same)
-            self._hue = f"bright {_NAMES[number - 90]}"
-        elif number in {38, 48} and len(numbers) > at + 1:
+        elif number in _BRIGHT:
+            self._hue = f"bright {_NAMES[number - _BRIGHT.start]}"
+        elif number in {_LONG, 48} and len(numbers) > at + 1:
             return self._long(numbers, at)
         return 1
 
@@ -50,6 +52,6 @@ class Colour:
             hue, taken = "#" + "".join(f"{each & 255:02x}" for each in values), 5
         else:
             return 2
-        if numbers[at] == 38:  # noqa: PLR2004  (48 is the colour behind the text)
+        if numbers[at] == _LONG:  # 48 is the colour behind the text
             self._hue = hue
         return taken

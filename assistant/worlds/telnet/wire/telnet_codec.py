@@ -22,11 +22,11 @@ class PlainText(Struct, frozen=True):
     data: bytes
 
 
-class Mark(Struct, frozen=True):
+class PromptMark(Struct, frozen=True):
     """GA or EOR: the text before it may be a prompt."""
 
 
-class Request(Struct, frozen=True):
+class OptionRequest(Struct, frozen=True):
     """WILL, WONT, DO or DONT of an option."""
 
     command: int
@@ -40,7 +40,7 @@ class OptionData(Struct, frozen=True):
     data: bytes
 
 
-Piece = PlainText | Mark | Request | OptionData
+Piece = PlainText | PromptMark | OptionRequest | OptionData
 
 
 class DataTooLong(Exception):
@@ -103,7 +103,7 @@ class TelnetCodec:
     def _command(self, byte: int) -> Piece | None:
         state, self._next = self._next, 0
         if state in _REQUESTS:
-            return Request(state, byte)
+            return OptionRequest(state, byte)
         if state == SE and byte == SE:
             return OptionData(self._data[0], bytes(self._data[1:])) if self._data else None
         if state == SE and byte == IAC:
@@ -117,7 +117,7 @@ class TelnetCodec:
             self._next = byte
         elif byte == SB:
             self._data, self._next = bytearray(), SB
-        return Mark() if byte in _MARKS else None
+        return PromptMark() if byte in _MARKS else None
 
 
 def subnegotiation(option: int, data: bytes) -> bytes:

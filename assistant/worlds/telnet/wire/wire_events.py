@@ -29,8 +29,8 @@ class Cause(StrEnum):
     STOPPED = "the character was stopped"
     PERMISSION = "nobody who may allow it has allowed a character here: fill in `permission`"
     NOT_A_GAME = "what answers is a web server, not a game: the port is wrong"
-    WRONG_PASSWORD = "the game does not take the password"  # noqa: S105  (a sentence)
-    OPEN_PASSWORD = "the game asks for the password without hiding it"  # noqa: S105  (a sentence)
+    LOGIN_DENIED = "the game does not take the password"
+    LOGIN_UNHIDDEN = "the game asks for the password without hiding it"
     NEW_CHARACTER = "the game knows no such character, and new ones are not made without an order"
     REFUSED = "the game does not let the character in"
     USURPED = "somebody else plays the character"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from mud_assistant.assistant.page.values.runs import AskedRequest, CallView, HeardLine, RunSummary, RunView, StepView
+from mud_assistant.assistant.page.values.runs import AskedRequest, CallView, HeardInRun, RunSummary, RunView, StepView
 from mud_assistant.resilience import Amount
 from tests.assistant.page.desk import NOW
 
@@ -130,7 +130,7 @@ def one_run(word: Word = same) -> RunView:
             calls=(say,),
         ),
     )
-    line = HeardLine(
+    line = HeardInRun(
         id="event-1",
         kind=word("say"),
         who=word("Tobin of the Long Marsh"),

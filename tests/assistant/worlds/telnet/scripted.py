@@ -15,7 +15,7 @@ from twisted.python.failure import Failure
 
 from mud_assistant.assistant.toml_text import parse_toml
 from mud_assistant.assistant.worlds.telnet.profiles.session_tables import SessionProfile, read_session
-from mud_assistant.assistant.worlds.telnet.session.game_wire import GameWire, Listener, Place
+from mud_assistant.assistant.worlds.telnet.session.game_wire import GamePlace, GameWire, LinkListener
 from mud_assistant.assistant.worlds.telnet.session.login import Credentials
 from mud_assistant.assistant.worlds.telnet.session.session_state import State
 from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause, HeardLine, WireEvent
@@ -70,13 +70,13 @@ class Stage:
         self.recorded: list[tuple[bool, bytes]] = []
         self.causes: list[Cause] = []
         self._unread = b""
-        listener = Listener(
+        listener = LinkListener(
             on_event=self.events.append,
             on_state=lambda state, why: self.states.append((state, why)),
             on_dropped=self.dropped.append,
             on_bytes=lambda by_server, data: self.recorded.append((by_server, data)),
         )
-        settings = Place("127.0.0.1", profile, who, **place)
+        settings = GamePlace("127.0.0.1", profile, who, **place)
         self.wire = GameWire(settings, self.clock, listener, self._lost, lambda _: None, compress=True)
         self.transport = Transport(lambda: self.end(ConnectionLost()))
         self.wire.makeConnection(self.transport)

@@ -15,7 +15,7 @@ from twisted.internet.task import deferLater
 from twisted.internet.testing import MemoryReactorClock
 from twisted.python.failure import Failure
 
-from mud_assistant.assistant.worlds.telnet.session.game_wire import KEEP_ALIVE, MOST_LINES, NOP, Listener, Place
+from mud_assistant.assistant.worlds.telnet.session.game_wire import KEEP_ALIVE, MOST_LINES, NOP, GamePlace, LinkListener
 from mud_assistant.assistant.worlds.telnet.session.link import ASK_AFTER, FIRST_WAIT, MAY_IT, MOST_WAIT, GameLink
 from mud_assistant.assistant.worlds.telnet.session.session_state import State
 from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause, HeardLine
@@ -40,13 +40,13 @@ class Town:
         self.lines: list[str] = []
         self.dropped: list[str] = []
         self.sent: list[bytes] = []
-        listener = Listener(
+        listener = LinkListener(
             on_event=lambda event: self.lines.append(event.text) if isinstance(event, HeardLine) else None,
             on_state=lambda state, why: self.told.append((state, why)),
             on_dropped=self.dropped.append,
             on_bytes=lambda by_server, data: None if by_server else self.sent.append(data),
         )
-        settings = Place(host, shipped("moo", WHO.name), WHO, **place)
+        settings = GamePlace(host, shipped("moo", WHO.name), WHO, **place)
         endpoint = TCP4ClientEndpoint(self.reactor, host, 4000)
         self.link = GameLink(endpoint, self.reactor, dice or Most(), settings, listener)
 
@@ -294,8 +294,8 @@ async def test_the_games_are_logged_in_to_over_loopback(reactor: Any, game: str)
     factory = Factory.forProtocol(lambda: Game(GAMES[game], typed.append))  # type: ignore[arg-type]
     port = await TCP4ServerEndpoint(reactor, 0, interface="127.0.0.1").listen(factory)
     endpoint = TCP4ClientEndpoint(reactor, "127.0.0.1", port.getHost().port)
-    place = Place("127.0.0.1", shipped(game, WHO.name), WHO)
-    listener = Listener(
+    place = GamePlace("127.0.0.1", shipped(game, WHO.name), WHO)
+    listener = LinkListener(
         on_event=lambda _: None,
         on_state=lambda state, _: playing.callback(None) if state is State.PLAYING else None,
     )

@@ -5,8 +5,8 @@ from random import Random
 import pytest
 
 from mud_assistant.assistant.worlds.telnet.profiles.session_tables import read_session
+from mud_assistant.assistant.worlds.telnet.session.game_session import STEP_SECONDS
 from mud_assistant.assistant.worlds.telnet.session.login import Credentials, Typed
-from mud_assistant.assistant.worlds.telnet.session.session import STEP_SECONDS
 from mud_assistant.assistant.worlds.telnet.session.session_state import State
 from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause
 from tests.assistant.worlds.telnet.games import DIKU, EVENNIA, GAMES, MUDPY, RANVIER, WHO
@@ -88,7 +88,7 @@ def test_a_wrong_password_is_tried_once() -> None:
     stage = Stage(shipped("diku", "Implor"), Credentials("Implor", "wrongone"))
     typed = stage.follow(script_of(load("tba_wrong_password2")))
     stage.wait(60)
-    assert (typed, stage.causes) == (["Implor", "wrongone"], [Cause.WRONG_PASSWORD])
+    assert (typed, stage.causes) == (["Implor", "wrongone"], [Cause.LOGIN_DENIED])
 
 
 @pytest.mark.parametrize(
@@ -97,8 +97,8 @@ def test_a_wrong_password_is_tried_once() -> None:
         ("diku", 4, b"Did I get that right, Maren (Y/N)? ", Cause.NEW_CHARACTER),
         ("diku", 2, b"Sorry, this site is banned.\r\n", Cause.REFUSED),
         ("ranvier", 2, b"Do you want your account's username to be Keeper? [y/n] ", Cause.NEW_CHARACTER),
-        ("moo", 3, b"Either that player does not exist, or has a different password.\r\n", Cause.WRONG_PASSWORD),
-        ("evennia", 4, b"Username and/or password is incorrect.\r\n", Cause.WRONG_PASSWORD),
+        ("moo", 3, b"Either that player does not exist, or has a different password.\r\n", Cause.LOGIN_DENIED),
+        ("evennia", 4, b"Username and/or password is incorrect.\r\n", Cause.LOGIN_DENIED),
         ("evennia", 4, b"You have been banned and cannot continue from here.\r\n", Cause.REFUSED),
         ("diku", 0, b"HTTP/1.1 400 Bad Request\r\nServer: x\r\n", Cause.NOT_A_GAME),
         ("diku", 0, b"<!DOCTYPE html>\r\n", Cause.NOT_A_GAME),
@@ -122,7 +122,7 @@ def test_a_password_is_not_typed_where_it_would_be_shown(script: list[bytes | st
     typed = stage.follow(shown[:7])
     stage.wait(STEP_SECONDS + 1)
     assert PASSWORD not in typed
-    assert stage.causes == [Cause.OPEN_PASSWORD]
+    assert stage.causes == [Cause.LOGIN_UNHIDDEN]
 
 
 def test_a_password_waits_until_the_game_hides_it() -> None:

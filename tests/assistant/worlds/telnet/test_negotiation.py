@@ -12,7 +12,7 @@ from mud_assistant.assistant.worlds.telnet.wire.negotiation import (
     MSDP,
     NAWS,
     TTYPE,
-    Options,
+    OptionStates,
 )
 from mud_assistant.assistant.worlds.telnet.wire.telnet_codec import DO, DONT, IAC, WILL, WONT, subnegotiation
 
@@ -29,7 +29,7 @@ def short(answer: bytes) -> bytes:
 
 @pytest.mark.parametrize("option", [ECHO, SGA, EOR, CHARSET, MSDP, MSSP, MCCP2, GMCP])
 def test_what_the_server_offers_and_we_can_use_is_accepted_once(option: int) -> None:
-    options = Options()
+    options = OptionStates()
     assert short(options.request(WILL, option)) == bytes([IAC, DO, option])
     assert options.is_on(option)
     assert options.request(WILL, option) == b""
@@ -40,7 +40,7 @@ def test_what_the_server_offers_and_we_can_use_is_accepted_once(option: int) -> 
 
 @pytest.mark.parametrize("option", [MCCP1, 87, 90, MXP, 93, 200, 0, 255])
 def test_what_we_cannot_use_is_refused_once(option: int) -> None:
-    options = Options()
+    options = OptionStates()
     assert options.request(WILL, option) == bytes([IAC, DONT, option])
     assert options.request(WILL, option) == b""
     assert options.request(WONT, option) == b""
@@ -49,19 +49,19 @@ def test_what_we_cannot_use_is_refused_once(option: int) -> None:
 
 
 def test_what_would_change_how_lines_are_sent_is_refused() -> None:
-    assert Options().request(DO, LINEMODE) == bytes([IAC, WONT, LINEMODE])
-    assert Options().request(DO, ECHO) == bytes([IAC, WONT, ECHO])
+    assert OptionStates().request(DO, LINEMODE) == bytes([IAC, WONT, LINEMODE])
+    assert OptionStates().request(DO, ECHO) == bytes([IAC, WONT, ECHO])
 
 
 def test_echo_goes_on_and_off_round_each_password() -> None:
-    options = Options()
+    options = OptionStates()
     told = [options.request(command, ECHO) for command in (WILL, WONT, WONT, WILL, WONT)]
     assert told == [b"\xff\xfd\x01", b"\xff\xfe\x01", b"", b"\xff\xfd\x01", b"\xff\xfe\x01"]
 
 
 @given(st.lists(REQUESTS, max_size=60))
 def test_an_answer_says_what_changed_and_nothing_else(requests: list[tuple[int, int]]) -> None:
-    options, on, refused = Options(), set[tuple[bool, int]](), set[tuple[bool, int]]()
+    options, on, refused = OptionStates(), set[tuple[bool, int]](), set[tuple[bool, int]]()
     for command, option in requests:
         side = (command in {WILL, WONT}, option)
         answer = options.request(command, option)
@@ -81,7 +81,7 @@ def test_an_answer_says_what_changed_and_nothing_else(requests: list[tuple[int, 
 
 @given(st.lists(REQUESTS, max_size=20))
 def test_two_that_answer_each_other_come_to_rest(requests: list[tuple[int, int]]) -> None:
-    sides = Options(), Options()
+    sides = OptionStates(), OptionStates()
     for request in requests:
         waiting, turn = [request], 0
         for _ in range(10):
@@ -98,7 +98,7 @@ def test_two_that_answer_each_other_come_to_rest(requests: list[tuple[int, int]]
 
 
 def test_the_terminal_is_named_and_the_last_name_again() -> None:
-    options = Options()
+    options = OptionStates()
     assert options.data(TTYPE, b"\x01") == b""
     options.request(DO, TTYPE)
     answers = [options.data(TTYPE, b"\x01") for _ in range(5)]
@@ -110,11 +110,11 @@ def test_the_terminal_is_named_and_the_last_name_again() -> None:
 
 
 def test_the_window_has_so_many_rows_that_nothing_is_paged() -> None:
-    assert Options().request(DO, NAWS) == bytes([IAC, WILL, NAWS]) + subnegotiation(NAWS, b"\x00\xc8\x03\xe8")
+    assert OptionStates().request(DO, NAWS) == bytes([IAC, WILL, NAWS]) + subnegotiation(NAWS, b"\x00\xc8\x03\xe8")
 
 
 def test_gmcp_says_once_that_we_are_automatic() -> None:
-    options = Options()
+    options = OptionStates()
     answer = options.request(WILL, GMCP)
     assert b"MUD-ASSISTANT" in answer
     assert b'"automatic":true' in answer
@@ -123,7 +123,7 @@ def test_gmcp_says_once_that_we_are_automatic() -> None:
 
 
 def test_msdp_is_asked_to_tell_of_room_and_health() -> None:
-    assert Options().request(WILL, MSDP).count(b"REPORT") == 6
+    assert OptionStates().request(WILL, MSDP).count(b"REPORT") == 6
 
 
 @pytest.mark.parametrize(
@@ -136,17 +136,17 @@ def test_msdp_is_asked_to_tell_of_room_and_health() -> None:
     ],
 )
 def test_the_encoding_is_agreed_on(encoding: str, offered: bytes, answer: bytes) -> None:
-    options = Options(encoding=encoding)
+    options = OptionStates(encoding=encoding)
     options.request(DO, CHARSET)
     assert options.data(CHARSET, offered) == subnegotiation(CHARSET, answer)
     assert bool(options.agreed) is (answer[0] == 2)
 
 
 def test_half_a_request_for_an_encoding_is_nothing() -> None:
-    options = Options()
+    options = OptionStates()
     options.request(WILL, CHARSET)
     assert [options.data(CHARSET, data) for data in (b"", b"\x01", b"\x01;", b"\x02UTF-8")] == [b""] * 4
 
 
 def test_compression_is_refused_where_it_failed() -> None:
-    assert Options(compress=False).request(WILL, MCCP2) == bytes([IAC, DONT, MCCP2])
+    assert OptionStates(compress=False).request(WILL, MCCP2) == bytes([IAC, DONT, MCCP2])

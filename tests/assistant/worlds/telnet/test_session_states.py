@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mud_assistant.assistant.worlds.telnet.profiles.session_tables import read_session
-from mud_assistant.assistant.worlds.telnet.session.session import MOST_HELD, STALE_AFTER
+from mud_assistant.assistant.worlds.telnet.session.game_session import MOST_HELD, STALE_AFTER
 from mud_assistant.assistant.worlds.telnet.session.session_state import State, shape_of
 from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause, Gmcp, Prompt
 from tests.assistant.worlds.telnet.games import GAMES, POINTS, WHO

@@ -16,7 +16,7 @@ from mud_assistant.assistant.runtime.listener import MakeEvent
 from mud_assistant.assistant.worlds.telnet.guest import TelnetGuest
 from mud_assistant.assistant.worlds.telnet.profiles.profile import shipped_profile
 from mud_assistant.assistant.worlds.telnet.reading.name_holders import Persons
-from mud_assistant.assistant.worlds.telnet.session.game_wire import Place
+from mud_assistant.assistant.worlds.telnet.session.game_wire import GamePlace
 from mud_assistant.assistant.worlds.telnet.session.login import Credentials
 from mud_assistant.assistant.worlds.telnet.session.session_state import State
 from tests.assistant.worlds.telnet.played_game import ME, START
@@ -41,7 +41,7 @@ class Played:
         self.bytes: list[bytes] = []
         self.port = reactor.listenTCP(0, Factory.forProtocol(self._connection), interface="127.0.0.1")
         profile = shipped_profile("diku", ME.name)
-        place = Place("127.0.0.1", profile.session, Credentials(ME.name, PASSWORD, ME.name))
+        place = GamePlace("127.0.0.1", profile.session, Credentials(ME.name, PASSWORD, ME.name))
         self.guest = TelnetGuest(
             ME, profile, Persons("loopback", lambda: START), place,
             endpoint=TCP4ClientEndpoint(reactor, "127.0.0.1", self.port.getHost().port),

@@ -268,7 +268,7 @@ class GameSession:
             self._hooks.send(Typed(""))
             self._late = self._clock.callLater(STEP_SECONDS, self._is_late)
             return
-        self._close(Cause.OPEN_PASSWORD if self._login.waits_for_secret else Cause.LOGIN, self._prompt)
+        self._close(Cause.LOGIN_UNHIDDEN if self._login.waits_for_secret else Cause.LOGIN, self._prompt)
 
     def _close(self, cause: Cause, why: str = "") -> None:
         self.lost()
