@@ -20,7 +20,6 @@ from tests.evennia.live.telnet import connected
 
 #: A game is started, and a guest types a line a second and no faster.
 pytestmark = pytest.mark.slow
-_STEPS = (f"connect Anna {PASSWORD.replace(' ', '-')}",)
 
 
 async def test_a_guest_lives_in_a_game_of_evennia(reactor: Any, template: Path, tmp_path: Path) -> None:

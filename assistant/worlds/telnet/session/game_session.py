@@ -19,7 +19,15 @@ from mud_assistant.assistant.worlds.telnet.profiles.session_forms import fits
 from mud_assistant.assistant.worlds.telnet.profiles.session_tables import SessionProfile
 from mud_assistant.assistant.worlds.telnet.session.login import LoginScript, Typed
 from mud_assistant.assistant.worlds.telnet.session.session_state import Hooks, State, shape_of
-from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause, Closed, HeardLine, Prompt, Secret, WireEvent
+from mud_assistant.assistant.worlds.telnet.wire.wire_events import (
+    Cause,
+    Closed,
+    HeardLine,
+    Pause,
+    Prompt,
+    Secret,
+    WireEvent,
+)
 
 #: Seconds of silence after which what stands there is a prompt, and after which a pager, a question or an editor that
 #: still waits is left. Seconds that the game has to answer each step of a login.
@@ -215,9 +223,8 @@ class GameSession:
             for line in seen:
                 self._enter_shown(line.text)
                 self._tell(line)
-            if self._prompt:
-                # What somebody says now is no part of the room that was shown.
-                self._tell(Prompt(self._prompt))
+            # What somebody says now is no part of the room that was shown.
+            self._hooks.on_event(Pause())
             self._settle()
 
     def _stir(self) -> None:

@@ -12,7 +12,7 @@ from twisted.python.failure import Failure
 from mud_assistant.assistant.events.events import Arrived, Emoted, Left, Noticed, Said
 from mud_assistant.assistant.worlds.telnet.reading.game_ears import NOTICED_AT_ONCE
 from mud_assistant.assistant.worlds.telnet.reading.wire_reading import hear_wire
-from mud_assistant.assistant.worlds.telnet.wire.wire_events import Gmcp, HeardLine, Msdp, Prompt
+from mud_assistant.assistant.worlds.telnet.wire.wire_events import Gmcp, HeardLine, Msdp, Pause, Prompt
 from mud_assistant.tools.errors import ToolFailed
 from mud_assistant.tools.testing import now
 from mud_assistant.tools.trust import Kind
@@ -259,3 +259,14 @@ def test_a_name_of_several_words_counts_when_its_bearer_was_seen_here() -> None:
     assert [type(one) for one in heard.lines('Fluffy Bunny says, "x"')] == [Noticed]
     (paged,) = heard.lines('Fluffy Bunny pages, "psst"')
     assert paged.who == event.who
+
+
+def test_who_speaks_right_after_a_room_was_shown_is_heard() -> None:
+    heard = hearing("evennia")
+    room = (("Limbo", "cyan"), ("A void.", ""), ("Exits: south", "bright white"), ("Characters: Anna", "bright white"))
+    for text, colour in room:
+        heard.ears.line(text, colour)
+    hear_wire(heard.ears, Pause())
+    assert heard.around.room.name == "Limbo"
+    heard.ears.line('Anna says, "Hello, Sage!"')
+    assert [type(event).__name__ for event in heard.events] == ["Said"]

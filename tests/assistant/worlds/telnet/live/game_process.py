@@ -18,7 +18,7 @@ PATIENCE = 60.0
 
 
 class GameProcess(ProcessProtocol):
-    """A child process. `printed` is all that it printed; `begun` gives the match of the line that says it takes players."""
+    """A child process. `printed` is all that it printed; `begun` gives the line that says that it takes players."""
 
     transport: Any
 

@@ -17,7 +17,7 @@ from tests.assistant.worlds.telnet.live.town import PASSWORD, Town
 from tests.evennia.live.game import free_ports
 
 _ENVIRONMENT = Path(__file__).parents[5] / ".venv-mudpy"
-_PYTHON, _SOURCE = _ENVIRONMENT / "bin/python", _ENVIRONMENT / "mudpy-0.5.1"
+_PYTHON, _SOURCE = _ENVIRONMENT / "bin/python", _ENVIRONMENT / "source"
 _ACCOUNT = """
 account.{account}.avatars:
     - actor.avatar_{account}_0

@@ -21,7 +21,7 @@ from mud_assistant.assistant.runtime.listener import MakeEvent
 from mud_assistant.assistant.worlds.telnet.guest import TelnetGuest
 from mud_assistant.assistant.worlds.telnet.profiles.profile import shipped_profile
 from mud_assistant.assistant.worlds.telnet.reading.name_holders import Persons
-from mud_assistant.assistant.worlds.telnet.session.game_wire import Place
+from mud_assistant.assistant.worlds.telnet.session.game_wire import GamePlace
 from mud_assistant.assistant.worlds.telnet.session.login import Credentials
 from mud_assistant.assistant.worlds.telnet.session.session_state import State
 from tests.assistant.worlds.telnet.played_game import ME, START
@@ -115,7 +115,7 @@ class Visit:
 
     def __post_init__(self) -> None:
         profile = shipped_profile(self.town.profile, ME.name)
-        place = Place("127.0.0.1", profile.session, Credentials(ME.name, PASSWORD, self.town.account))
+        place = GamePlace("127.0.0.1", profile.session, Credentials(ME.name, PASSWORD, self.town.account))
         self.guest = TelnetGuest(
             ME, profile, Persons("loopback", lambda: START), place,
             endpoint=TCP4ClientEndpoint(self.reactor, "127.0.0.1", self.port), clock=self.reactor, dice=Soon(),
