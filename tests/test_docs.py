@@ -16,6 +16,7 @@ from mud_assistant.assistant.config.gateway import GatewayConfig, GatewayModelCo
 from mud_assistant.assistant.config.schema import AssistantConfig, Config, JournalConfig, ModelConfig
 from mud_assistant.assistant.config.sections import MemoryConfig, PageConfig, ToolsConfig, WorkerConfig
 from mud_assistant.assistant.config.telemetry import TelemetryConfig
+from mud_assistant.assistant.config.world_config import WorldConfig
 from mud_assistant.llm import CallOptions
 from mud_assistant.tools import Dispatcher, PolicyConfig, Registry, Scene, Status
 from mud_assistant.tools.testing import ANNA, RecordingWorld, now, tool_call, tool_context
@@ -40,6 +41,7 @@ def test_the_settings_page_shows_every_setting_with_a_value_it_takes() -> None:
     assert set(shown["page"]) == set(PageConfig.model_fields)
     assert set(shown["tools"]) == set(ToolsConfig.model_fields)
     assert set(shown["worker"]) == set(WorkerConfig.model_fields)
+    assert set(shown["world"]) == set(WorldConfig.model_fields)
     assert set(shown["telemetry"]) == set(TelemetryConfig.model_fields)
     assert set(shown["gateway"]) == set(GatewayConfig.model_fields)
     own = set(GatewayModelConfig.model_fields) - set(ModelConfig.model_fields)

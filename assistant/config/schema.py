@@ -21,6 +21,7 @@ from mud_assistant.assistant.config.sections import (
     WorkerConfig,
 )
 from mud_assistant.assistant.config.telemetry import TelemetryConfig
+from mud_assistant.assistant.config.world_config import WorldConfig
 from mud_assistant.assistant.events.classify import Classification
 
 __all__ = [
@@ -236,6 +237,7 @@ class Config(Settings):
     telemetry: TelemetryConfig = Field(default_factory=TelemetryConfig)
     gateway: GatewayConfig = Field(default_factory=GatewayConfig)
     worker: WorkerConfig = Field(default_factory=WorkerConfig)
+    world: WorldConfig = Field(default_factory=WorldConfig)
 
     @model_validator(mode="after")
     def _money_has_prices(self) -> Config:

@@ -90,6 +90,16 @@ class StoredLife:
         self.state = await self._rows.write(work)
         return self.state
 
+    async def part(self, name: str) -> object:
+        """Return what `put_part` wrote last under this name, None for nothing. Raises JournalUnreadable."""
+        whose = self._rows.assistant
+        return await self._rows.read(lambda db: load_life(db, whose).get(name))
+
+    async def put_part(self, name: str, value: str) -> None:
+        """Write down a text beside the state, which only its writer reads. Raises Fenced and JournalUnwritable."""
+        whose = self._rows.assistant
+        await self._rows.write(lambda db: save_life(db, whose, {**load_life(db, whose), name: value}))
+
     async def keep(self, what: str, change: Callable[[LifeState], LifeState]) -> None:
         """Write a change down as `change` does. Where that cannot be done, say in the log `what` is not kept."""
         try:

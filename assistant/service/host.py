@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 from msgspec import Struct
+from twisted.internet.defer import Deferred, succeed
 from twisted.logger import Logger
 
 from mud_assistant.assistant.characters import FOLDER
@@ -19,6 +20,7 @@ from mud_assistant.assistant.journal import HeldElsewhere
 from mud_assistant.assistant.keys.redaction import Secrets
 from mud_assistant.assistant.runtime.opening import WantedJournal
 from mud_assistant.assistant.runtime.own_tools import OwnTools
+from mud_assistant.assistant.runtime.storage import Storage
 from mud_assistant.assistant.service.embedded import MakeFetch, MakeServed
 from mud_assistant.tools import Principal, Tool, World
 
@@ -96,6 +98,11 @@ class ServiceHooks(Struct, frozen=True):
     key_again: str = IN_THE_GAME
 
 
+def stays() -> Deferred[None]:
+    """Do nothing: there is no connection."""
+    return succeed(None)
+
+
 class Embodiment(Struct, frozen=True):
     """The identity of an assistant in its world, and how it acts there.
 
@@ -117,10 +124,13 @@ class Embodiment(Struct, frozen=True):
     failed: Callable[[Failed | LimitReached], None] = lambda _: None
     #: Called by an emergency stop: nothing more is said, not even the rest of a long speech. Must not raise.
     silence: Callable[[], None] = lambda: None
-    #: Called when it begins to live in this process, before it hears anything.
-    enter: Callable[[], None] = lambda: None
+    #: Called with its storage when it begins to live in this process, before it hears anything.
+    enter: Callable[[Storage], None] = lambda _: None
     #: Called with why when another process runs it: its body may leave until `enter` is called.
     leave: Callable[[HeldElsewhere], None] = lambda _: None
+    #: Called when it was stopped, and before anything else when another process has taken it over: a connection to its
+    #: game is closed at once, and gone when what is returned fires. Must not raise; may be called again.
+    withdraw: Callable[[], Deferred[None]] = stays
 
 
 class Observers:

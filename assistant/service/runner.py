@@ -97,7 +97,6 @@ class AssistantRunner:
         self._living = Launcher()
         self._succeeding = Launcher()
         self.alarms = Alarms(embodiment.me, parts.lookout, self._living.launch)
-        #: What it does at this moment.
         self.activity = Activity(embodiment.me.name, parts.clock.seconds, lambda: self.state)
         self.observers.add(self.alarms)
         self.observers.add(self.activity)
@@ -171,13 +170,13 @@ class AssistantRunner:
         self._world.halt()
         self.embodiment.silence()
         self._waking.end()
-        ending = [self._living.stop()]
+        ending = [self._living.stop(), self.embodiment.withdraw()]
         if self.assistant is not None:
             ending += self.assistant.halt()
         return ending if self._previous is None else [*ending, *self._previous.halt()]
 
-    async def stop(self) -> None:
-        """Stop hearing and thinking. What was heard is recorded first, and the current run is suspended."""
+    async def stop(self, *, stays: bool = False) -> None:
+        """Record what was heard, and suspend the current run. One that `stays` in its game has a successor here."""
         self._state = RunnerState.STOPPED
         await self._living.stop()
         await self._stop_previous()
@@ -187,6 +186,8 @@ class AssistantRunner:
         if self.assistant is not None:
             await self.assistant.stop()
         await self.inbox.stop()
+        if not stays:
+            await self.embodiment.withdraw()
         for model in self.models:
             if model.embedded is not None:
                 await model.embedded.stop()
@@ -222,7 +223,7 @@ class AssistantRunner:
     async def _stop_previous(self) -> None:
         """Stop the previous runner once, and wait for it. Cancelling ends the wait; the stop goes on."""
         if self._previous is not None and self._succeeded is None:
-            self._succeeded = self._succeeding.launch(self._previous.stop(), f"ending {self.embodiment.me.name}")
+            self._succeeded = self._succeeding.launch(self._previous.stop(stays=True), "ending its previous life")
         if self._succeeded is not None and not self._succeeded.called:
             over: Deferred[None] = Deferred()
             self._succeeded.addCallback(lambda _: None if over.called else over.callback(None))
@@ -236,8 +237,8 @@ class AssistantRunner:
         await self._turn()  # the whole game may be starting
         await parts.admit(self.config, self._entered)
         await parts.give_meaning()
-        body = replace(self.embodiment, world=self._world)
-        around = await parts.dependencies(body, self.config, storage, self.observers)
+        me = replace(self.embodiment, world=self._world)
+        around = await parts.dependencies(me, self.config, storage, self.observers)
         granted_tools(settings, around.tools.registry)  # a wrong name is told before a model is fetched
         settings, character = await parts.playing(settings)
         self.models = self.models or tuple(await parts.choose(self.config))
@@ -266,7 +267,7 @@ class AssistantRunner:
                 storage = await self._parts.storage_of(self.embodiment.me, self.config)
                 muted = frozenset(muted.principal_id for muted in await storage.mutes.muted())
                 if self._state is not RunnerState.STOPPED:
-                    self.embodiment.enter()
+                    self.embodiment.enter(storage)
                 self.inbox.open(storage, muted)
                 self._parts.journal.begins_to_hear(self.embodiment.me.id)
                 self._storage = storage
@@ -295,6 +296,5 @@ class AssistantRunner:
 
     def _tell_waiting(self) -> None:
         self._tell_attempted()
-        waiting, self._waiting = self._waiting, []
-        for awake in waiting:
-            awake.callback(None)
+        while self._waiting:
+            self._waiting.pop(0).callback(None)

@@ -180,6 +180,7 @@ class AssistantService:
     def _taken_over(self, assistant_id: str) -> None:
         """Let an assistant that another process runs by now do nothing more here, and wait until it is free again."""
         if (runner := self.runners.get(assistant_id)) is not None:
+            runner.embodiment.withdraw()
             self.begin_again(runner)
 
     async def _end(self, assistant_id: str, runner: AssistantRunner, ending: Sequence[Deferred[None]]) -> None:

@@ -44,6 +44,7 @@ class TroubleKind(StrEnum):
     KEY = "key"
     BUDGET = "budget"
     JOURNAL = "journal"
+    WORLD = "world"
 
 
 class Trouble(Struct, frozen=True):

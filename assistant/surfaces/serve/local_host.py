@@ -47,13 +47,14 @@ _NO_RENAME = (
 class LocalAssistant(Struct, frozen=True):
     """One assistant of a program. `begin` starts it, or restarts it, with these settings and a key given now.
 
-    `where` names the room it is in.
+    `where` names the room it is in, and `finding` tells whether its game lets it live there.
     """
 
     me: Principal
     file: SettingsFile
     begin: Callable[[Config, str], object]
     where: Callable[[], str] = str
+    finding: Callable[[], Finding] | None = None
 
 
 class LocalHost:
@@ -192,7 +193,8 @@ class LocalHost:
         there = await self._in_thread(path.exists)
         said = f"{path} is used" if there else f"there is no {path}, so the defaults are used"
         own = judge_own_tools(self._service.config.own_tools)
-        return [Finding("settings", FindingState.OK, said), *own]
+        there_or_away = [one.finding() for one in self._assistants.values() if one.finding is not None]
+        return [Finding("settings", FindingState.OK, said), *own, *there_or_away]
 
     async def _change(self, assistant: str, changes: Changes, entered: str = "") -> None:
         """Write changes into the file, and restart the assistant with them. Raises SettingsError and CannotWrite."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -12,22 +13,31 @@ from typing import Any
 from msgspec.structs import replace
 
 from mud_assistant.assistant.checks.finding import Finding, FindingState
-from mud_assistant.assistant.config.schema import JournalConfig
+from mud_assistant.assistant.config.schema import Config, JournalConfig
 from mud_assistant.assistant.errors import AssistantError, complaint
 from mud_assistant.assistant.journal.database import Database
 from mud_assistant.assistant.journal.tables.lease import NAME_OF
 from mud_assistant.assistant.page.ports import KnownAssistant, Unavailable
 from mud_assistant.assistant.page.reading.reader import JournalReader
 from mud_assistant.assistant.service.host import ServiceConfig
+from mud_assistant.assistant.service.runner import AssistantRunner
 from mud_assistant.assistant.service.service import AssistantService
 from mud_assistant.assistant.surfaces.gateway.run import open_gateway
+from mud_assistant.assistant.surfaces.guest_home import GuestHome
 from mud_assistant.assistant.surfaces.journal.places import PlaceFinder
 from mud_assistant.assistant.surfaces.serve.local_host import LocalAssistant, LocalHost
 from mud_assistant.assistant.surfaces.serve.standing import open_page
-from mud_assistant.assistant.surfaces.standalone import CANNOT_START, Standalone, run_standalone, until_cancelled
+from mud_assistant.assistant.surfaces.standalone import (
+    CANNOT_START,
+    Standalone,
+    principal_of,
+    run_standalone,
+    until_cancelled,
+)
 from mud_assistant.assistant.surfaces.start_progress import Progress
 from mud_assistant.assistant.surfaces.trial.converse import Trial, TrialOptions
 from mud_assistant.assistant.surfaces.trial.run import run_trial
+from mud_assistant.assistant.surfaces.worker.members import Member
 
 _NO_JOURNAL = "there is no journal to look at: give it with --journal FILE"
 
@@ -79,19 +89,32 @@ async def run_serve(reactor: Any, options: ServeOptions, environment: Mapping[st
             return CANNOT_START
 
     async def live(program: Standalone) -> int:
-        trial = Trial(reactor, options, program.service)
-        _open_page_of(program, trial)
+        if options.config.world.telnet:
+            begin = _guest_in(program, options)
+        else:
+            trial = Trial(reactor, options, program.service)
+            _open_page_of(program, trial)
+            begin = trial.begin
         if options.config.gateway.enabled:
             await open_gateway(program)
+        runner = begin(options.config, options.entered_key)
         try:
-            models = await trial.start()
+            await runner.first_attempt()
         except AssistantError as error:
             program.progress.note(f"{complaint(error)} It is tried again by itself; the page shows it.")
         else:
-            program.progress.note(f"{trial.assistant_name} thinks with {models[0].why}.")
+            program.progress.note(f"{runner.embodiment.me.name} thinks with {runner.models[0].why}.")
         return await until_cancelled()
 
     return await run_standalone(reactor, options, environment, live)
+
+
+def _guest_in(program: Standalone, options: ServeOptions) -> Callable[[Config, str], AssistantRunner]:
+    """Open the page beside a guest in the game of the settings, and return what starts it. Raises AssistantError."""
+    me = principal_of(options.config.assistant)
+    home = GuestHome(program, [Member(me, options.config, options.file)])
+    open_page(program, LocalHost(program.service, home.locals()))
+    return partial(home.begin, me.id)
 
 
 # Any: as above.

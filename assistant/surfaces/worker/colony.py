@@ -17,9 +17,11 @@ from msgspec.structs import replace
 from mud_assistant.assistant.config.schema import Config
 from mud_assistant.assistant.journal import HeldElsewhere
 from mud_assistant.assistant.runtime.listener import BodyListener, MakeEvent
+from mud_assistant.assistant.runtime.storage import Storage
 from mud_assistant.assistant.service.host import Embodiment
 from mud_assistant.assistant.service.runner import AssistantRunner
 from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.assistant.surfaces.serve.local_host import LocalAssistant
 from mud_assistant.assistant.surfaces.worker.members import Member
 from mud_assistant.assistant.worlds.embedded.hamlet import Place, Room
 from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld, LocalClock
@@ -76,6 +78,13 @@ class Colony:
         elsewhere = self._elsewhere.get(assistant)
         return self._bodies[assistant].room.name if elsewhere is None else f"lives on {elsewhere}"
 
+    def locals(self) -> list[LocalAssistant]:
+        """Return the assistants as the page sees them."""
+        return [
+            LocalAssistant(member.me, member.file, partial(self.begin, id_), where=partial(self.where, id_))
+            for id_, member in self.members.items()
+        ]
+
     def add_speaker(self, who: Principal) -> None:
         """Give a body to somebody who speaks from afar, so that they can be answered."""
         body = self._speakers.pop(who.id, None) or self._world.add(who, AFAR.key)
@@ -94,7 +103,7 @@ class Colony:
         if (runner := self._service.runners.get(assistant)) is not None:
             runner.hear(make)
 
-    def _enter(self, assistant: str) -> None:
+    def _enter(self, assistant: str, _: Storage) -> None:
         """Let an assistant that begins to live here come into the world, and tell the operator."""
         body, before = self._bodies[assistant], self._elsewhere.pop(assistant, None)
         if body in self._world.bodies:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from twisted.internet.task import deferLater
@@ -15,7 +14,8 @@ from mud_assistant.assistant.journal import HeldElsewhere, JournalUnreadable
 from mud_assistant.assistant.service.runner import AssistantRunner
 from mud_assistant.assistant.service.service import AssistantService
 from mud_assistant.assistant.surfaces.gateway.run import open_gateway
-from mud_assistant.assistant.surfaces.serve.local_host import LocalAssistant, LocalHost
+from mud_assistant.assistant.surfaces.guest_home import GuestHome
+from mud_assistant.assistant.surfaces.serve.local_host import LocalHost
 from mud_assistant.assistant.surfaces.serve.standing import PageNotOpened, open_page
 from mud_assistant.assistant.surfaces.standalone import (
     CANNOT_START,
@@ -143,11 +143,14 @@ class RunningWorker:
             await deferLater(self._program.reactor, _LOOK_SECONDS)
         raise NameTaken(_TAKEN.format(name=self._options.process))
 
-    def _settle(self, service: AssistantService, journal: SharedJournal) -> Colony:
-        """Return the world of the assistants, in which they hear what is said elsewhere, and which others may join."""
+    def _settle(self, service: AssistantService, journal: SharedJournal) -> Colony | GuestHome:
+        """Return the world of the assistants, which others may join. In the hamlet they hear what is said elsewhere."""
         from mud_assistant.assistant.service.handing import share_out, take_in  # noqa: PLC0415  (needs psycopg)
 
         journal.keeps_stopped = True
+        share_out(service, journal)
+        if self._options.config.world.telnet:
+            return GuestHome(self._program, self._members)
         colony = Colony(self._options.place, self._members, service, journal, self._note)
 
         async def hear(assistant: str, event: Event) -> bool:
@@ -155,10 +158,9 @@ class RunningWorker:
             return await take_in(service, assistant, event)
 
         journal.take_messages(hear)
-        share_out(service, journal)
         return colony
 
-    def _start(self, service: AssistantService, colony: Colony) -> None:
+    def _start(self, service: AssistantService, colony: Colony | GuestHome) -> None:
         """Start all assistants, and say so."""
         names = ", ".join(member.me.name for member in self._members)
         where = service.config.journal_place
@@ -178,19 +180,10 @@ class RunningWorker:
         else:
             self._note(f"{runner.embodiment.me.name} thinks with {runner.models[0].why}.")
 
-    def _open_page(self, service: AssistantService, colony: Colony) -> None:
+    def _open_page(self, service: AssistantService, colony: Colony | GuestHome) -> None:
         """Open the page and say where it is, or that its port is taken. Raises PageNotOpened if it must be there."""
-        assistants = [
-            LocalAssistant(
-                member.me,
-                member.file,
-                partial(colony.begin, member.me.id),
-                where=partial(colony.where, member.me.id),
-            )
-            for member in self._members
-        ]
         try:
-            open_page(self._program, LocalHost(service, assistants, is_listed=True))
+            open_page(self._program, LocalHost(service, colony.locals(), is_listed=True))
         except PageNotOpened as error:
             if self._options.must_have_page:
                 raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
+from twisted.internet.defer import Deferred
 from twisted.internet.interfaces import IReactorTime, IStreamClientEndpoint
 
 from mud_assistant.assistant.runtime.listener import MakeEvent
@@ -12,7 +13,8 @@ from mud_assistant.assistant.worlds.telnet.profiles.profile import Profile
 from mud_assistant.assistant.worlds.telnet.reading.game_ears import Ears
 from mud_assistant.assistant.worlds.telnet.reading.line_reader import LineReading
 from mud_assistant.assistant.worlds.telnet.reading.name_holders import Persons
-from mud_assistant.assistant.worlds.telnet.reading.surroundings import SeenSurroundings
+from mud_assistant.assistant.worlds.telnet.reading.surroundings import SeenRoom, SeenSurroundings
+from mud_assistant.assistant.worlds.telnet.reading.told_phrases import Elsewhere, at_once
 from mud_assistant.assistant.worlds.telnet.reading.wire_reading import hear_wire
 from mud_assistant.assistant.worlds.telnet.session.game_wire import GamePlace, LinkListener
 from mud_assistant.assistant.worlds.telnet.session.link import GameLink
@@ -29,7 +31,9 @@ class TelnetGuest:
 
     `place` is where the game is, with the session of `profile`. `hear` takes the events of the character, `heard` every
     reading of a line, `asked_for` what somebody asks for in private (`game_ears.RIGHTS`), `on_state` each state of the
-    game and why, and `on_bytes` all bytes of both sides (by the server or not), without secrets.
+    game and why, and `on_bytes` all bytes of both sides (by the server or not), without secrets. `may_act` is asked
+    before each line: with a shared journal, whether this process still is the character. `elsewhere` does what takes
+    long. With `would_type` no line is typed: it gets what would be.
     """
 
     def __init__(
@@ -48,13 +52,17 @@ class TelnetGuest:
         on_state: Callable[[State, str], None] = lambda _state, _why: None,
         on_bytes: Callable[[bool, bytes], None] = lambda _by_server, _data: None,
         introduction: str = "",
+        may_act: Callable[[], bool] = lambda: True,
+        elsewhere: Elsewhere = at_once,
+        would_type: Callable[[str], None] | None = None,
     ) -> None:
-        self._on_state = on_state
+        self._on_state, self._may_act = on_state, may_act
         self._around = SeenSurroundings(clock.seconds)
         self._ears = Ears(
-            profile, persons, me, around=self._around, clock=clock, hear=hear, heard=heard, asked_for=asked_for
-        )
-        self._typist = Typist(clock, self._type, self._may_speak, self._ears)
+            profile, persons, me, around=self._around, clock=clock, hear=hear, heard=heard, asked_for=asked_for,
+            elsewhere=elsewhere,
+        )  # fmt: skip
+        self._typist = Typist(clock, self._type, self._may_speak, self._ears, would_type=would_type)
         self.body = TelnetBody(
             me, profile, persons=persons, around=self._around, ears=self._ears, typist=self._typist, clock=clock,
             introduction=introduction,
@@ -64,6 +72,7 @@ class TelnetGuest:
             on_state=self._entered,
             on_dropped=self._typist.dropped,
             on_bytes=on_bytes,
+            may_act=may_act,
         )
         self.link = GameLink(endpoint, clock, dice, place, listener)
 
@@ -71,13 +80,23 @@ class TelnetGuest:
         """Go into the game, and come back after each loss of the connection that passes."""
         self.link.start()
 
-    def stop(self) -> None:
-        """Leave the game. Lines that wait are not typed."""
-        self.link.stop()
+    def stop(self) -> Deferred[None]:
+        """Leave the game. Lines that wait are not typed. What is returned fires when the connection is gone."""
+        gone = self.link.stop()
         self._forget()
+        return gone
+
+    def silence(self) -> None:
+        """Type none of the lines that wait."""
+        self._typist.stop()
+
+    @property
+    def room(self) -> SeenRoom:
+        """The room that the character is in, as far as it was seen."""
+        return self._around.room
 
     def _may_speak(self) -> bool:
-        return self.link.may_speak
+        return self.link.may_speak and self._may_act()
 
     def _type(self, line: str) -> None:
         self.link.type_line(line)

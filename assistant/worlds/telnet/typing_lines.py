@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, succeed
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.logger import Logger
 
@@ -42,7 +42,10 @@ class _LineToType:
 
 
 class Typist:
-    """Types the lines of one character. `send` sends a line, `may_speak` tells whether the character plays now."""
+    """Types the lines of one character. `send` sends a line, `may_speak` tells whether the character plays now.
+
+    With `would_type` no line is sent: it gets what would be, and each act counts as done.
+    """
 
     def __init__(
         self,
@@ -50,9 +53,12 @@ class Typist:
         send: Callable[[str], None],
         may_speak: Callable[[], bool],
         ears: Ears,
+        *,
         rate: float = RATE,
+        would_type: Callable[[str], None] | None = None,
     ) -> None:
         self._clock, self._send, self._may_speak, self._ears = clock, send, may_speak, ears
+        self._would_type = would_type
         self._bucket = TokenBucket(clock.seconds, min(rate, RATE), AT_ONCE)
         self._queue: deque[_LineToType] = deque()
         self._current: _LineToType | None = None
@@ -88,6 +94,9 @@ class Typist:
             self._ended(self._current.window, AnswerEnding.UNKNOWN)
 
     def _add(self, line: str, echoes: Sequence[Form], sent: str, *, is_act: bool) -> Deferred[Answer]:
+        if self._would_type is not None:
+            self._would_type(line)
+            return succeed(Answer(AnswerEnding.DONE, ()))
         done: Deferred[Answer] = Deferred(self._abandon)
         window = AnswerWindow(self._clock, self._ended, echoes, sent, is_act)
         self._queue.append(_LineToType(line, window, done))

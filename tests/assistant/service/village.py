@@ -39,7 +39,7 @@ class Village:
             self.is_embodied = is_embodied
 
         body = Embodiment(
-            SAGE, self.home, enter=lambda: told(is_embodied=True), leave=lambda _: told(is_embodied=False)
+            SAGE, self.home, enter=lambda _: told(is_embodied=True), leave=lambda _: told(is_embodied=False)
         )
         return self.service.start(body, merged(settings), entered)
 

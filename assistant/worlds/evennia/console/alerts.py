@@ -28,6 +28,7 @@ REMEDIES = {
     TroubleKind.MODEL: "To look closer: assistant/doctor {name}. For another model or key: assistant/provider {name}",
     TroubleKind.KEY: "To give it another key: assistant/key {name} = env:VARIABLE",
     TroubleKind.BUDGET: "It goes on at midnight. To lift it now: assistant/budget {whose} = none",
+    TroubleKind.WORLD: "The log of the Server has the cause.",
     TroubleKind.JOURNAL: "Make room on the disk, or see who may write there: the log of the Server says more.",
 }
 #: The most records that are kept; the oldest are dropped first.

@@ -25,9 +25,10 @@ from mud_assistant.assistant.worlds.telnet.profiles.profile import Profile
 from mud_assistant.assistant.worlds.telnet.reading.answer_window import AnswerWindow
 from mud_assistant.assistant.worlds.telnet.reading.line_breaks import LineBreaks, Whole
 from mud_assistant.assistant.worlds.telnet.reading.line_reader import SPEECH, LineReader, LineReading
-from mud_assistant.assistant.worlds.telnet.reading.name_holders import Persons, known_again, phrase_in, phrase_kept
+from mud_assistant.assistant.worlds.telnet.reading.name_holders import Persons, phrase_in
 from mud_assistant.assistant.worlds.telnet.reading.player_names import bare_name, loosely
 from mud_assistant.assistant.worlds.telnet.reading.surroundings import Line, SeenSurroundings, read_room
+from mud_assistant.assistant.worlds.telnet.reading.told_phrases import Elsewhere, ToldPhrases, at_once
 from mud_assistant.tools.trust import Kind, Principal
 
 #: Seconds of silence after which lines belong together no more, and after which fighting is told of.
@@ -37,7 +38,7 @@ MAX_NOTICED, _TWICE = 5, 2.0
 #: How many people who spoke are kept in mind.
 MOST_SPEAKERS = 60
 #: What everybody may ask for in private.
-RIGHTS = frozenset({"mute", "unmute", "forget me"})
+RIGHTS = frozenset({"mute", "unmute", "forget me", "quiet", "quiet off"})
 #: How many lines that are nobody's words are noticed a second on average, and at once.
 NOTICED_RATE, NOTICED_AT_ONCE = 0.5, 30
 #: What else than speech counts for much, and is nobody's deed when it is doubtful.
@@ -48,7 +49,7 @@ class Ears:
     """Hears one connection for one character.
 
     `hear` takes the events; `heard` every reading, for who replays. `asked_for` gets who tells the character in private
-    one of `RIGHTS`, which is no event then.
+    one of `RIGHTS`, which is no event then. `elsewhere` does the work that takes long.
     """
 
     def __init__(
@@ -62,11 +63,13 @@ class Ears:
         hear: Callable[[MakeEvent], None],
         heard: Callable[[LineReading], None] = lambda _: None,
         asked_for: Callable[[Principal, str], None] | None = None,
+        elsewhere: Elsewhere = at_once,
     ) -> None:
         self._profile, self._persons, self._around, self._clock, self._me = profile, persons, around, clock, me
         self.lines = LineReader(profile, persons, around, me.name)
         self._breaks = LineBreaks(self.lines, profile.speech.wraps)
         self._hear, self._report, self._asked_for = hear, heard, asked_for
+        self._phrases = ToldPhrases(persons, elsewhere, self._notice)
         self._listener = BodyListener(me, hear, self._is_alone_with, self._others)
         self.window: AnswerWindow | None = None
         #: The names, by their ids, of players who spoke where the character heard it, the last of them last. Nobody
@@ -173,7 +176,7 @@ class Ears:
             self._note_speaker(who)
         is_private = reading.kind in {"tell", "whisper"}
         if is_private and (phrase := phrase_in(words)):
-            self._take_phrase(reading.name, phrase)
+            self._phrases.take(reading.name, phrase)
         elif is_private and words.strip(" .!").casefold() in RIGHTS and self._asked_for is not None:
             self._asked_for(who, words.strip(" .!").casefold())
         else:
@@ -212,13 +215,6 @@ class Ears:
             case _:
                 self._around.left(reading.name)
                 listener.saw_departure(who, reading.detail)
-
-    def _take_phrase(self, name: str, phrase: str) -> None:
-        """Keep a pass-phrase, or know by it who somebody is."""
-        if (known := self._persons.wake_by_phrase(name, phrase)) is not None:
-            self._notice(known_again(name, known.id.rpartition("#")[2].split(".")[0]))
-        else:
-            self._notice(phrase_kept(name, is_kept=self._persons.set_phrase(name, phrase)))
 
     def _begins_room(self, text: str, colour: str) -> bool:
         title = self._profile.room_table.title

@@ -69,17 +69,24 @@ class Persons:
         self.game = game
         self._wall = wall
         self._levels = {name.casefold(): clamp_level(level) for name, level in (levels or {}).items()}
-        self._changed = changed
+        #: Called after each change that has to be kept.
+        self.on_change = changed
+        self._holders: dict[str, list[Holder]] = {}
+        #: The names whose last holder sleeps.
+        self._asleep: set[str] = set()
+        self._tries: dict[str, int] = {}
+        self._by_id: dict[str, Holder] = {}
+        self.world = Principal(f"game:{game}", "the game", Kind.WORLD, permission=0, trust=0)
+        self.restore(kept)
+
+    def restore(self, kept: bytes) -> None:
+        """Know those whom `dump` gave, in place of all who are known. Raises ValueError for what cannot be read."""
         try:
             read = json.decode(kept, type=_KeptPersons) if kept else _KeptPersons()
         except DecodeError as error:
-            raise ValueError(f"the file of persons cannot be read: {error}") from error
-        self._holders = read.holders
-        #: The names whose last holder sleeps.
-        self._asleep = set(read.asleep)
-        self._tries: dict[str, int] = {}
+            raise ValueError(f"who is who cannot be read: {error}") from error
+        self._holders, self._asleep, self._tries = read.holders, set(read.asleep), {}
         self._by_id = {one.id: one for holders in self._holders.values() for one in holders}
-        self.world = Principal(f"game:{game}", "the game", Kind.WORLD, permission=0, trust=0)
 
     def dump(self) -> bytes:
         """Return all that is known, to be read again."""
@@ -100,7 +107,7 @@ class Persons:
         holder = holders[-1]
         is_long_ago, holder.last_seen = now - holder.last_seen > KEPT_EVERY, now
         if is_long_ago:
-            self._changed()
+            self.on_change()
         return self._principal(holder)
 
     def holder_of(self, name: str) -> Principal | None:
@@ -123,7 +130,7 @@ class Persons:
         """Note a sign that the name has a new holder: whoever had it sleeps."""
         if self.knows(name):
             self._asleep.add(name.casefold())
-            self._changed()
+            self.on_change()
 
     def note_mark(self, name: str, mark: str, level: int = 0) -> None:
         """Note what the game shows of an account. Another mark, or a lower level, is a sign of a new holder."""
@@ -139,24 +146,36 @@ class Persons:
         noted = mark or holder.mark, max(level, holder.level)
         if noted != (holder.mark, holder.level):
             holder.mark, holder.level = noted
-            self._changed()
+            self.on_change()
 
-    def set_phrase(self, name: str, phrase: str) -> bool:
-        """Keep the hash of a pass-phrase for the present holder. Return False for one that is too short."""
+    def phrase_hashes(self, name: str, phrase: str) -> Callable[[], Mapping[str, bytes]]:
+        """Return the work that hashes a pass-phrase for each holder of a name: 10 ms for each, for another thread."""
+        ids = [one.id for one in self._holders.get(name.casefold(), [])]
+        return lambda: {id_: _hash(phrase, id_) for id_ in ids}
+
+    def set_phrase(self, name: str, phrase: str, hashes: Mapping[str, bytes] | None = None) -> bool:
+        """Keep the hash of a pass-phrase for the present holder. Return False for one that is too short.
+
+        `hashes` is what `phrase_hashes` made; without them the hash is made here.
+        """
         holder = self._holders.get(name.casefold(), [None])[-1]
         if holder is None or len(phrase.strip()) < SHORTEST_PHRASE or name.casefold() in self._asleep:
             return False
-        holder.phrase = _hash(phrase, holder.id)
-        self._changed()
+        holder.phrase = _hash(phrase, holder.id) if hashes is None else hashes.get(holder.id, b"")
+        self.on_change()
         return True
 
-    def wake_by_phrase(self, name: str, phrase: str) -> Principal | None:
-        """Return the earlier holder who told this pass-phrase, who has the name again; None for nobody."""
+    def wake_by_phrase(self, name: str, phrase: str, hashes: Mapping[str, bytes] | None = None) -> Principal | None:
+        """Return the earlier holder who told this pass-phrase, who has the name again; None for nobody.
+
+        `hashes` is what `phrase_hashes` made; without them they are made here.
+        """
         key = name.casefold()
         if self._tries.get(key, 0) >= MOST_TRIES:
             return None
-        told = (one for one in self._holders.get(key, []) if one.phrase)
-        found = next((one for one in told if compare_digest(one.phrase, _hash(phrase, one.id))), None)
+        hashes = self.phrase_hashes(name, phrase)() if hashes is None else hashes
+        told = (one for one in self._holders.get(key, []) if one.phrase and one.id in hashes)
+        found = next((one for one in told if compare_digest(one.phrase, hashes[one.id])), None)
         if found is None:
             self._tries[key] = self._tries.get(key, 0) + 1
             return None
@@ -179,7 +198,7 @@ class Persons:
         holder.last_seen = self._wall()
         self._asleep.discard(key)
         self._tries.pop(key, None)
-        self._changed()
+        self.on_change()
         return self._principal(holder)
 
     def _add(self, key: str, name: str, now: float) -> Holder:
@@ -195,7 +214,7 @@ class Persons:
         self._holders.setdefault(key, []).append(holder)
         self._by_id[id_] = holder
         self._asleep.discard(key)
-        self._changed()
+        self.on_change()
         return holder
 
     def _forget_one(self) -> None:

@@ -40,7 +40,10 @@ _ENDS = {"usurped": Cause.USURPED, "removed": Cause.REMOVED, "restart": Cause.RE
 
 
 class GameSession:
-    """One connection's session. `may_play_immortal` allows a character that has rights over the game."""
+    """One connection's session. `may_play_immortal` allows a character that has rights over the game.
+
+    One that `hears_only` types nothing after the log-in.
+    """
 
     def __init__(
         self,
@@ -50,9 +53,11 @@ class GameSession:
         login: LoginScript,
         *,
         may_play_immortal: bool = False,
+        hears_only: bool = False,
     ) -> None:
         self._profile, self._clock, self._hooks, self._login = profile, clock, hooks, login
         self._ends = {kind: cause for kind, cause in _ENDS.items() if kind != "immortal" or not may_play_immortal}
+        self._hears_only = hears_only
         self.state = State.CONNECTING
         self._is_secret = False
         # Whether the game waits: it showed a prompt, or was silent.
@@ -69,7 +74,7 @@ class GameSession:
     @property
     def may_speak(self) -> bool:
         """Whether a line may be typed, at once or when the game is silent."""
-        return self.state is State.PLAYING and not self._is_secret
+        return self.state is State.PLAYING and not (self._is_secret or self._hears_only)
 
     def connected(self) -> None:
         """Begin to log in."""
@@ -247,7 +252,7 @@ class GameSession:
         """Leave what waits, which is the last thing that the game showed: nothing came since."""
         leave = {State.PAGER: self._profile.tables.pager.leave}
         leave |= {State(kind): line for kind, line in self._profile.tables.states.leave.model_dump().items()}
-        if line := leave.get(self.state, ""):
+        if (line := leave.get(self.state, "")) and not self._hears_only:
             self._was_left = True
             self._hooks.send(Typed(line))
 

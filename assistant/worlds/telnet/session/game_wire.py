@@ -38,15 +38,21 @@ class GamePlace(Struct, frozen=True):
     encoding: str = ""
     permission: str = ""
     may_play_immortal: bool = False
+    #: Whether nothing is typed after the log-in.
+    hears_only: bool = False
 
 
 class LinkListener(Struct, frozen=True):
-    """Whom a link tells: see `Hooks`. `on_bytes` gets all that is sent (by the server or not), without secrets."""
+    """Whom a link tells: see `Hooks`. `on_bytes` gets all that is sent (by the server or not), without secrets.
+
+    `may_act` is asked before a connection is made, and before each line is typed.
+    """
 
     on_event: Callable[[WireEvent], None]
     on_state: Callable[[State, str], None]
     on_dropped: Callable[[str], None] = lambda _: None
     on_bytes: Callable[[bool, bytes], None] = lambda _by_server, _data: None
+    may_act: Callable[[], bool] = lambda: True
 
 
 class GameWire(Protocol):
@@ -76,7 +82,14 @@ class GameWire(Protocol):
             on_dropped=listener.on_dropped,
         )
         login = LoginScript(place.profile, place.who)
-        self.session = GameSession(place.profile, clock, hooks, login, may_play_immortal=place.may_play_immortal)
+        self.session = GameSession(
+            place.profile,
+            clock,
+            hooks,
+            login,
+            may_play_immortal=place.may_play_immortal,
+            hears_only=place.hears_only,
+        )
         self._pending: Iterator[WireEvent] | None = None
         self._lines = 0
         self._turn: IDelayedCall | None = None
@@ -179,7 +192,7 @@ class GameWire(Protocol):
             self._write(answers, answers)
 
     def _type(self, typed: Typed) -> None:
-        if self._cause is None:
+        if self._cause is None and self._listener.may_act():
             data = self._feed.encode(typed.line, self._place.profile.tables.manners.longest)
             self._write(data, _HIDDEN if typed.is_secret else data)
 

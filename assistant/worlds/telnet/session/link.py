@@ -10,13 +10,15 @@ from ipaddress import ip_address
 from random import Random
 from typing import Any
 
-from twisted.internet.defer import CancelledError, Deferred
+from msgspec.structs import replace
+from twisted.internet.defer import CancelledError, Deferred, succeed
 from twisted.internet.interfaces import IDelayedCall, IReactorTime, IStreamClientEndpoint
 from twisted.internet.protocol import Factory
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
 from mud_assistant.assistant.worlds.telnet.session.game_wire import GamePlace, GameWire, LinkListener
+from mud_assistant.assistant.worlds.telnet.session.login import Credentials
 from mud_assistant.assistant.worlds.telnet.session.session_state import State
 from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause
 
@@ -47,6 +49,8 @@ class GameLink:
         self._connecting: Deferred[Any] | None = None
         self._waiting: IDelayedCall | None = None
         self._wire: GameWire | None = None
+        #: Those who wait until the connection is gone.
+        self._when_gone: list[Deferred[None]] = []
         #: Why the character is away, None while it plays or comes back.
         self.ended: Cause | None = None
 
@@ -73,15 +77,23 @@ class GameLink:
             return
         self._connect()
 
-    def stop(self) -> None:
-        """Close the connection now, and do not come back."""
+    def become(self, who: Credentials) -> None:
+        """Log in as this one from the next connection on."""
+        self._place = replace(self._place, who=who)
+
+    def stop(self) -> Deferred[None]:
+        """Close the connection now, and do not come back. What is returned fires when it is gone."""
         self._stop_waiting()
         if self.ended is None:
             self._end(Cause.STOPPED)
         if self._connecting is not None:
             self._connecting.cancel()
-        if self._wire is not None:
-            self._wire.close(Cause.STOPPED)
+        if self._wire is None:
+            return succeed(None)
+        gone: Deferred[None] = Deferred()
+        self._when_gone.append(gone)
+        self._wire.close(Cause.STOPPED)
+        return gone
 
     def type_line(self, line: str) -> None:
         """Type a line of the character; `on_dropped` gets it when it cannot be typed."""
@@ -92,6 +104,9 @@ class GameLink:
 
     def _connect(self) -> None:
         self._waiting = None
+        if not self._listener.may_act():
+            self._end(Cause.STOPPED)
+            return
         self._listener.on_state(State.CONNECTING, self._place.host)
         self._connecting = self._endpoint.connect(Factory.forProtocol(self._make))
         self._connecting.addCallbacks(self._connected, self._failed)
@@ -120,6 +135,8 @@ class GameLink:
         if wire is not self._wire and self._wire is not None:
             return
         self._wire = None
+        while self._when_gone:
+            self._when_gone.pop().callback(None)
         if self._played_since is not None and self._clock.seconds() - self._played_since >= SETTLED_AFTER:
             self._failures = 0
         self._played_since = None

@@ -70,10 +70,11 @@ class TelnetCodec:
     def take(self) -> Piece | None:
         """Return the next piece, or None when it needs more bytes. Raises DataTooLong."""
         while self._at < len(self._bytes):
+            piece: Piece | None = None
             if not self._next:
-                piece: Piece | None = self._text()
+                piece = self._text()
             elif self._next == SB:
-                piece = self._gather()
+                self._gather()
             else:
                 byte = self._bytes[self._at]
                 self._at += 1

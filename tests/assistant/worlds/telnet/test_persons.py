@@ -43,7 +43,7 @@ def test_the_same_name_is_the_same_person_whatever_its_case_and_after_a_restart(
     assert again.meet("bob").id == bob.id
     assert again.who_is(bob.id) == bob
     assert again.who_is("") is None
-    with pytest.raises(ValueError, match="the file of persons cannot be read"):
+    with pytest.raises(ValueError, match="who is who cannot be read"):
         Persons("game", time, kept=b"{")
 
 
