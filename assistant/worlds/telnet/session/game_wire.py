@@ -16,6 +16,7 @@ from mud_assistant.assistant.worlds.telnet.session.game_session import GameSessi
 from mud_assistant.assistant.worlds.telnet.session.login import Credentials, LoginScript, Typed
 from mud_assistant.assistant.worlds.telnet.session.session_state import Hooks, State
 from mud_assistant.assistant.worlds.telnet.wire.feed import Feed
+from mud_assistant.assistant.worlds.telnet.wire.irc_feed import IrcFeed
 from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause, HeardLine, Prompt, WireEvent
 
 #: Seconds without a byte from us after which NOP is sent, which is no command of the game.
@@ -40,6 +41,8 @@ class GamePlace(Struct, frozen=True):
     may_play_immortal: bool = False
     #: Whether nothing is typed after the log-in.
     hears_only: bool = False
+    #: The channel, where the game is one of IRC.
+    channel: str = ""
 
 
 class LinkListener(Struct, frozen=True):
@@ -72,7 +75,8 @@ class GameWire(Protocol):
     ) -> None:
         self._place, self._clock, self._listener, self._on_lost = place, clock, listener, on_lost
         self._on_entered = on_entered
-        self._feed = Feed(place.profile.split, encoding=place.encoding, compress=compress)
+        telnet = Feed(place.profile.split, encoding=place.encoding, compress=compress)
+        self._feed = IrcFeed(place.channel) if place.channel else telnet
         hooks = Hooks(
             send=self._type,
             quiet=self._feed.quiet,

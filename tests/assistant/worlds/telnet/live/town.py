@@ -34,18 +34,24 @@ PASSWORD = "Passw0rd X"
 
 @dataclass(frozen=True)
 class Town:
-    """A game that takes players. `anna` is what Anna types to be in it, each line after what the game asks."""
+    """A game that takes players. `anna` is what Anna types to be in it, each line after what the game asks; then the
+    game shows `entered`."""
 
     profile: str
     port: int
     account: str
     anna: tuple[tuple[str, str], ...]
+    entered: str = "xits"
+    channel: str = ""
 
 
 class Relayed(ProxyServer):
     """One connection of the guest, as the relay sees it. `sent` is what the guest sent."""
 
     factory: Any
+    # Any: those of Twisted have no types.
+    transport: Any
+    peer: Any
 
     def connectionMade(self) -> None:
         """Note the connection."""
@@ -58,19 +64,20 @@ class Relayed(ProxyServer):
     def dataReceived(self, data: bytes) -> None:
         """Note what the guest sends, and pass it on."""
         self.sent += data
-        super().dataReceived(data)
+        self.peer.transport.write(data)
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         """Note that it is gone."""
         self.factory.open.discard(self)
-        super().connectionLost(reason)
+        if self.peer is not None:
+            self.peer.transport.loseConnection()
 
     def cut(self) -> None:
         """Cut the connection on both sides."""
         self.factory.open.discard(self)
-        self.transport.abortConnection()
-        if self.peer is not None:
-            self.peer.transport.abortConnection()
+        for side in (self, self.peer):
+            if side is not None:
+                side.transport.abortConnection()
 
     @property
     def lines(self) -> list[str]:
@@ -115,7 +122,8 @@ class Visit:
 
     def __post_init__(self) -> None:
         profile = shipped_profile(self.town.profile, ME.name)
-        place = GamePlace("127.0.0.1", profile.session, Credentials(ME.name, PASSWORD, self.town.account))
+        who = Credentials(ME.name, PASSWORD, self.town.account)
+        place = GamePlace("127.0.0.1", profile.session, who, channel=self.town.channel)
         self.guest = TelnetGuest(
             ME, profile, Persons("loopback", lambda: START), place,
             endpoint=TCP4ClientEndpoint(self.reactor, "127.0.0.1", self.port), clock=self.reactor, dice=Soon(),
@@ -193,4 +201,4 @@ async def enter(anna: Telnet, town: Town) -> None:
     for asked, line in town.anna:
         await anna.saw(asked, mark)
         mark = anna.type(line)
-    await anna.saw("xits", mark)
+    await anna.saw(town.entered, mark)
