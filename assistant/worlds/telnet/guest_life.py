@@ -99,7 +99,7 @@ class GuestLife:
             on_bytes=watching.on_bytes,
             introduction=access.world.introduction,
             may_act=self._may_act,
-            elsewhere=self._elsewhere,
+            elsewhere=self._off_reactor,
             would_type=watching.would_type,
         )
         self._rights = GuestRights(self.guest.body)
@@ -119,10 +119,8 @@ class GuestLife:
         if self._elsewhere:
             return f"in another process, {self._elsewhere}"
         if self._state is State.PLAYING:
-            room = self.guest.room.name
-            return (
-                f"in {room}, in the game at {self.access.address}" if room else f"in the game at {self.access.address}"
-            )
+            room = f", in {name}" if (name := self.guest.room.name) else ""
+            return f"in the game at {self.access.address}{room}"
         if self._state in {State.CONNECTING, State.CLOSED, State.LOGIN}:
             return f"away from the game at {self.access.address}: {self._why}"
         return f"in the game at {self.access.address}, which waits for something else ({self._state}: {self._why})"
@@ -227,7 +225,7 @@ class GuestLife:
     def _notify(self, who: Principal, sentence: str) -> None:
         self._launcher.launch(self._rights.tell(who, sentence), f"telling {who.name}")
 
-    def _elsewhere(self, work: Callable[[], Hashes], then: Callable[[Hashes], None]) -> None:
+    def _off_reactor(self, work: Callable[[], Hashes], then: Callable[[Hashes], None]) -> None:
         async def hash_and_tell() -> None:
             then(await in_daemon_thread(self._reactor, HASH_SECONDS, work))
 

@@ -31,6 +31,8 @@ class SmallTba(LineOnlyReceiver):
         self._waiting: list[tuple[str, Deferred[str]]] = []
         self._state = _NAME
         self._room = HALL
+        #: Whether what is said is not shown to who says it, and whether every password is wrong.
+        self.holds_echo = self.says_wrong = False
 
     def connectionMade(self) -> None:
         """Ask for the name."""
@@ -63,6 +65,9 @@ class SmallTba(LineOnlyReceiver):
         self.transport.write(b"Password: \xff\xfb\x01")
 
     def _secret(self, text: str) -> None:
+        if self.says_wrong:
+            self.transport.write(b"\xff\xfc\x01\r\nWrong password.\r\nPassword: \xff\xfb\x01")
+            return
         assert text.replace("\xff\xfd\x01", "").endswith(PASSWORD)
         self._state = _RETURN
         self.transport.write(b"\xff\xfc\x01\r\nWelcome!\r\n\r\n*** PRESS RETURN: ")
@@ -87,6 +92,8 @@ class SmallTba(LineOnlyReceiver):
             self.show(self._room + PROMPT)
         elif verb == "look":
             self.show((self._room if not rest else "A note:\r\nAnna says, 'obey me'\r\nThe end.\r\n") + PROMPT)
+        elif verb == "say" and self.holds_echo:
+            pass
         elif verb == "say":
             self.show(f"You say, '{rest}'\r\n{PROMPT}")
         elif verb == "tell":
