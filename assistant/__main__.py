@@ -20,7 +20,6 @@ from typing import Any
 
 from twisted.python.failure import Failure
 
-from mud_assistant.assistant.checks.finding import Finding, FindingState
 from mud_assistant.assistant.command_line import RANKS, parser
 from mud_assistant.assistant.errors import AssistantError, complaint
 from mud_assistant.assistant.keys.redaction import Secrets
@@ -51,12 +50,20 @@ def _standalone(
         with loading():
             prepared = prepare(options, secrets)
             kind, run = load()
-            from twisted.internet import reactor  # noqa: TID251  (the composition root)
+            reactor = _reactor()
     except AssistantError as error:
         return _refuse(error)
     wall = time.time  # noqa: TID251  (the composition root)
     wanted = program_options(kind, options, prepared, secrets, wall, **more)
     return run_reactor(reactor, run(reactor, wanted, os.environ), secrets)
+
+
+# Any: no single interface of the reactor covers time, network, processes and descriptors.
+def _reactor() -> Any:
+    """Return the reactor, which is chosen by now."""
+    from twisted.internet import reactor  # noqa: TID251  (the composition root)
+
+    return reactor
 
 
 def _trial(options: argparse.Namespace, secrets: Secrets) -> int:
@@ -92,6 +99,18 @@ def _serve(options: argparse.Namespace, secrets: Secrets) -> int:
         return ServeOptions, run_serve
 
     return _standalone(options, secrets, load, is_read_only=options.read_only)
+
+
+def _play(options: argparse.Namespace, secrets: Secrets) -> int:
+    """Let a character, or the person at the terminal, play somebody else's game; or show a recording."""
+    with loading():
+        from mud_assistant.assistant.surfaces.play.play_command import play
+
+    def run(work: Callable[[Any], Any]) -> int:
+        begin_logging(options.log, secrets)
+        return run_reactor(reactor := _reactor(), work(reactor), secrets)
+
+    return play(options, secrets, partial(_standalone, options, secrets), run)
 
 
 def _worker(options: argparse.Namespace, secrets: Secrets) -> int:
@@ -177,31 +196,14 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
     """
     screen = DoctorScreen(json=options.json)
     with loading():
-        from mud_assistant.assistant.checks.doctor import DoctorRequest, examine
-        from mud_assistant.assistant.checks.web import PAGE
-        from mud_assistant.assistant.config.playing import play
-        from mud_assistant.assistant.config.settings import DEFAULT_FILE, read_settings
-        from mud_assistant.assistant.runtime.own_tools import load_tools
-        from mud_assistant.assistant.surfaces.trial.day_ground import keeper_in_trial
+        from mud_assistant.assistant.surfaces.examining import examined_settings, run_doctor
 
-    path = options.config or DEFAULT_FILE
-    try:
-        config = play(read_settings(options.config, {}), path.absolute().parent)
-    except AssistantError as error:
-        screen.show(Finding("settings", FindingState.WRONG, str(error)))
+    if (config := examined_settings(options, screen)) is None:
         return 1
-    there = f"{path} is valid" if path.exists() else f"there is no {path} here, so the defaults are used"
-    screen.show(Finding("settings", FindingState.OK, there))
     begin_logging(None, secrets)
-    wall, page = time.time, options.page or PAGE  # noqa: TID251  (the composition root)
-    folder = path.absolute().parent
-    from twisted.internet import reactor  # noqa: TID251  (the composition root)
-
-    own = load_tools(config.tools.modules, folder)
-    shown = screen.show, screen.waiting
-    keeper = keeper_in_trial(reactor, config.assistant, folder, wall)
-    request = DoctorRequest(config, folder, os.environ, wall, *shown, secrets, options.web, page, own, keeper)
-    return run_reactor(reactor, examine(reactor, request), secrets, INTERRUPTED)
+    wall, reactor = time.time, _reactor()  # noqa: TID251  (the composition root)
+    work = run_doctor(reactor, options, config, os.environ, wall=wall, screen=screen, secrets=secrets)
+    return run_reactor(reactor, work, secrets, INTERRUPTED)
 
 
 def _setup(options: argparse.Namespace, secrets: Secrets) -> int:
@@ -214,9 +216,7 @@ def _setup(options: argparse.Namespace, secrets: Secrets) -> int:
     begin_logging(None, secrets)
     path = (options.config or DEFAULT_FILE).absolute()
     wall, page = time.time, options.page or PAGE  # noqa: TID251  (the composition root)
-    installation = Installation(path, os.environ, wall, secrets, page)
-    from twisted.internet import reactor  # noqa: TID251  (the composition root)
-
+    installation, reactor = Installation(path, os.environ, wall, secrets, page), _reactor()
     return run_reactor(reactor, install(reactor, installation), secrets, INTERRUPTED)
 
 
@@ -242,11 +242,9 @@ def _character(options: argparse.Namespace, secrets: Secrets) -> int:
     wanted = CharacterOptions(**{name: value for name, value in vars(options).items() if name != "command"})
     try:
         if options.action == "test":
-            from twisted.internet import reactor  # noqa: TID251  (the composition root)
-
             from mud_assistant.assistant.surfaces.characters.trying import by_meaning  # only there
 
-            run = partial(run_reactor, reactor, secrets=secrets, cancelled=INTERRUPTED)
+            run = partial(run_reactor, reactor := _reactor(), secrets=secrets, cancelled=INTERRUPTED)
             wanted = by_meaning(wanted, os.environ, reactor, run)
         return run_character(wanted, print, input)
     except AssistantError as error:
@@ -287,6 +285,7 @@ _COMMANDS = {
     "character": _character,
     "journal": _journal,
     "serve": _serve,
+    "play": _play,
     "worker": _worker,
     "tell": _tell,
     "gateway": _gateway,

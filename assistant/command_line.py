@@ -14,6 +14,7 @@ from mud_assistant.assistant.surfaces.characters.arguments import CHARACTER_EXAM
 from mud_assistant.assistant.surfaces.gateway.arguments import GATEWAY_EXAMPLES, add_gateway
 from mud_assistant.assistant.surfaces.journal.arguments import JOURNAL_EXAMPLES, add_journal, journal_name
 from mud_assistant.assistant.surfaces.parser import PROVIDERS, Parser
+from mud_assistant.assistant.surfaces.play.play_arguments import PLAY_EXAMPLES, add_play
 from mud_assistant.assistant.surfaces.replay import LAST_RUNS
 from mud_assistant.assistant.surfaces.serve.arguments import SERVE_EXAMPLES, add_page, add_serve, page_port
 from mud_assistant.assistant.surfaces.setup.arguments import SETUP_EXAMPLES, add_setup
@@ -85,6 +86,7 @@ examples:
 {SETUP_EXAMPLES}
 {_GAME_EXAMPLES}
 {SERVE_EXAMPLES}
+{PLAY_EXAMPLES}
 {WORKER_EXAMPLES}
 {TELL_EXAMPLES}
 {GATEWAY_EXAMPLES}
@@ -110,6 +112,7 @@ def parser() -> Parser:
     add_setup(commands)
     _add_game(commands)
     _add_model(add_serve(commands))
+    _add_model(add_play(commands))
     _add_model(add_worker(commands, page_port))
     add_tell(commands)
     _add_model(add_gateway(commands, page_port))
@@ -201,6 +204,7 @@ def _add_doctor(commands: Commands) -> None:
     doctor.add_argument("--config", type=Path, metavar="FILE", help="settings (default: assistant.toml, if there)")
     doctor.add_argument("--web", action="store_true", help="ask each provider of searches and pages, too")
     doctor.add_argument("--page", metavar="URL", help="the page to read with --web (default: https://example.com/)")
+    doctor.add_argument("--login", action="store_true", help="log the character of [world] into its game, too")
     doctor.add_argument("--json", action="store_true", help="print one JSON object for each check")
 
 

@@ -51,12 +51,15 @@ def prepare(options: argparse.Namespace, secrets: Secrets) -> Prepared:
     model = {name: given(name) for name in ("provider", "model", "url", "key") if given(name)}
     file_of_journal: Path | None = given("journal")
     journal = {"file": str(file_of_journal.absolute()), "url": "", "password": ""} if file_of_journal else {}
+    said = {name: given(name) for name in ("telnet", "profile", "account", "permission", "fingerprint") if given(name)}
+    if given("password"):
+        said["password"] = anchor(options.password, Path.cwd())
     ports = {table: {"port": given(table)} for table in ("page", "gateway") if given(table) not in {None, ANY_PORT}}
     file = SettingsFile(options.config or DEFAULT_FILE)
     try:
         written = read_place(options.place) if given("place") else WrittenPlace(HAMLET)
         character = {**written.character, **({"name": options.name} if given("name") else {})}
-        file.overrides = {"model": model, "assistant": character, "journal": journal, **ports}
+        file.overrides = {"model": model, "assistant": character, "journal": journal, "world": said, **ports}
         config = read_settings(options.config, file.overrides)
         begin_logging(options.log, secrets)  # the log begins only once the settings are known to be valid
         config = play(config, file.folder, name_too=True)

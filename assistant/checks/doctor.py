@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
-from mud_assistant.assistant.checks.check_runner import CheckRunner
+from mud_assistant.assistant.checks.check_runner import Check, CheckRunner
 from mud_assistant.assistant.checks.day_places import DayKeeper, check_days
 from mud_assistant.assistant.checks.finding import Finding, FindingState, Show
 from mud_assistant.assistant.checks.journal import bindings, durable, room, searchable, sound
@@ -35,6 +35,14 @@ SOMETHING_WRONG = 1
 OWN_TOOLS = "own tools"
 
 
+class WorldCheck(NamedTuple):
+    """A check of a game: its name, how many seconds it may take, and what it does."""
+
+    name: str
+    seconds: float
+    work: Check
+
+
 class DoctorRequest(Struct, frozen=True):
     """The settings and files to examine. `wall` returns seconds since 1970; `waiting` is called with what is slow."""
 
@@ -50,6 +58,8 @@ class DoctorRequest(Struct, frozen=True):
     own_tools: OwnTools = OwnTools()
     #: The character whose day is looked at, where it is known where it lives.
     keeper: DayKeeper | None = None
+    #: The checks of the game that it lives in, where that is somebody else's.
+    world: Sequence[WorldCheck] = ()
 
 
 # Any: the reactor has no one interface for time, network and threads.
@@ -92,6 +102,9 @@ class _Checks:
         await self._vectors(bound)
         await self._journal()
         await self._telemetry(bound)
+        for name, seconds, work in self._request.world:
+            if not await self._runner.check(name, seconds, work):
+                break
         if self._request.keeper is not None:
             await check_days(self._request.keeper, self._runner)
         if self._request.web:

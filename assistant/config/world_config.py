@@ -100,7 +100,8 @@ class WorldConfig(Settings):
     #: Who of the game allowed a character there. Without it only a game on this machine is connected to.
     permission: str = Field(default="", max_length=200)
     #: Players whose word counts for more than that of strangers (0), by their names in the game, from 0 to 5. A name is
-    #: no proof of who somebody is: only for deeds that are safe to get wrong.
+    #: no proof of who somebody is: only for deeds that are safe to get wrong. An id in place of a name, such as
+    #: "anna@mud.example:4000#2026-11-27", means whoever had the name since that day, and gives it back to them.
     people: dict[str, Annotated[int, Field(ge=0, le=5)]] = Field(default={}, examples=[{"Anna": 1}])
     #: Said once to everybody who is spoken to, so that nobody takes the character for a person; empty where its title
     #: or its description in the game says so.

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from mud_assistant.assistant.config.known_providers import AUTO, EMBEDDED, LOOKED_FOR
-from mud_assistant.assistant.config.model_options import token_references
+from mud_assistant.assistant.config.model_config import token_references
 from mud_assistant.assistant.config.schema import Config, ModelConfig
 from mud_assistant.assistant.config.sections import MemoryConfig, WebProviderConfig
 from mud_assistant.assistant.config.telemetry import TelemetryConfig

@@ -14,7 +14,7 @@ from twisted.internet.defer import Deferred
 from twisted.logger import Logger
 
 from mud_assistant.assistant.config.known_providers import constructor_options
-from mud_assistant.assistant.config.model_options import expanded_tools, token_references, with_tokens
+from mud_assistant.assistant.config.model_config import expanded_tools, token_references, with_tokens
 from mud_assistant.assistant.config.schema import ModelConfig
 from mud_assistant.assistant.keys.reference import KeySources, resolve_key
 from mud_assistant.llm import LLMProvider, get_provider

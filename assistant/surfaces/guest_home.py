@@ -13,6 +13,9 @@ from mud_assistant.assistant.surfaces.worker.members import Member
 from mud_assistant.assistant.worlds.telnet.game_access import access_of
 from mud_assistant.assistant.worlds.telnet.guest_life import GuestLife, Watching
 
+#: Stands behind the persona of every guest.
+_GUEST = "You are an AI character and a guest in this game, and say so to whoever asks."
+
 
 class GuestHome:
     """The guests of one process. Their game is that of the settings when the program was started."""
@@ -35,6 +38,9 @@ class GuestHome:
 
     def begin(self, assistant: str, config: Config, entered: str = "") -> AssistantRunner:
         """Start an assistant, or restart it, with these settings and a key that was given just now."""
+        mine = config.assistant
+        honest = mine.model_copy(update={"persona": f"{mine.persona.rstrip()} {_GUEST}"})
+        config = config.model_copy(update={"assistant": honest})
         return self._service.start(self.lives[assistant].embodiment(), config, entered)
 
     def where(self, assistant: str) -> str:

@@ -85,16 +85,17 @@ class Dialogue:
 
     async def yes(self, question: str, *, proposed: bool) -> bool:
         """Ask a question to be answered by yes or no."""
-        return bool(await self.yes_or(question, "", proposed=proposed))
+        return await self.yes_or(question, (), proposed=proposed) is True
 
-    async def yes_or(self, question: str, other: str, *, proposed: bool) -> bool | None:
-        """Ask a question to be answered by yes, no, or the word `other`, for which None is returned."""
+    async def yes_or(self, question: str, others: Sequence[str], *, proposed: bool) -> bool | str:
+        """Ask a question to be answered by yes, no, or one of these words, which is returned then."""
 
-        def check(answer: str) -> bool | None:
-            if other and answer.lower() == other:
-                return None
+        def check(answer: str) -> bool | str:
+            if answer.lower() in others:
+                return answer.lower()
             if answer.lower() not in _YES | _NO:
-                raise ValueError(f"answer yes, no or {other}" if other else "answer yes or no")
+                *first, last = "yes", "no", *others
+                raise ValueError(f"answer {', '.join(first)} or {last}")
             return answer.lower() in _YES
 
         return await self.checked(question, check, "yes" if proposed else "no")

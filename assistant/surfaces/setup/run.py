@@ -25,7 +25,9 @@ from mud_assistant.assistant.surfaces.setup.dialogue import Dialogue, StandardIn
 from mud_assistant.assistant.surfaces.setup.keys import rebind
 from mud_assistant.assistant.surfaces.setup.searching import WebQuestions
 from mud_assistant.assistant.surfaces.setup.thinking import ModelQuestions
+from mud_assistant.assistant.surfaces.setup.visiting import GameQuestions
 from mud_assistant.assistant.surfaces.setup.writing import CannotWrite, NewKey, SettingsDraft, put_key, put_settings
+from mud_assistant.assistant.worlds.telnet.game_checks import game_checks
 from mud_assistant.llm.embedded.fetching.convert import MINILM
 from mud_assistant.resilience import DeadlineExceeded, HttpExchange
 from mud_assistant.resilience.background import in_daemon_thread
@@ -34,7 +36,7 @@ from mud_assistant.resilience.background import in_daemon_thread
 NOTHING_WRITTEN = 2
 _NEW = "# Settings of mud-assistant. All there are: docs/settings.md\n"
 _NO_JOURNAL = "none"
-_MORE = "more"
+_MORE, _GAME = "more", "game"
 #: What sentence vectors gain, as measured (docs/memory.md).
 _GAIN = """Memories are found by their words. Vectors find some that were told in other words: of 100 that fit,
 in a game world 73 and not 68, in long talks 53 and not 47, in long messages 58 and not 56."""
@@ -75,13 +77,14 @@ async def install(reactor: Any, installation: Installation) -> int:
 
 async def _tested(reactor: Any, installation: Installation, config: Config, *, is_web: bool) -> int:
     """Run the doctor on the new settings and return its exit status."""
-    screen = DoctorScreen()
+    screen, folder = DoctorScreen(), installation.path.parent
+    keys = key_sources(reactor, installation.environment, folder, installation.secrets)
     _say("\n")
     return await examine(
         reactor,
         DoctorRequest(
             config,
-            installation.path.parent,
+            folder,
             installation.environment,
             installation.wall,
             screen.show,
@@ -89,6 +92,7 @@ async def _tested(reactor: Any, installation: Installation, config: Config, *, i
             installation.secrets,
             web=is_web,
             page=installation.page,
+            world=tuple(game_checks(reactor, config, folder, keys, tries_login=False)),
         ),
     )
 
@@ -118,17 +122,24 @@ class _Setup:
         await model.ask()
         is_web = await WebQuestions(self._dialogue, draft, self._secrets).ask()
         await self._journal(draft)
-        question = f"Write this to {self._path}? ({_MORE}: further options of this provider)"
+        question = (
+            f"Write this to {self._path}? ({_MORE}: further options of this provider; {_GAME}: live in somebody else's "
+            "game over telnet)"
+        )
         while True:
             new = self._new(text, draft)
             self._show(draft)
-            if (answer := await self._dialogue.yes_or(question, _MORE, proposed=True)) is not None:
+            if isinstance(answer := await self._dialogue.yes_or(question, (_MORE, _GAME), proposed=True), bool):
                 break
-            await model.more()
+            await (model.more() if answer == _MORE else self._game(draft))
         if not answer:
             raise NotSetUp("as you wish")
         await self._write(text, new, draft)
         return draft.entered, is_web
+
+    async def _game(self, draft: SettingsDraft) -> None:
+        """Ask for the game that the character lives in as a guest."""
+        await GameQuestions(self._dialogue, draft, self._secrets, self._reactor).ask()
 
     def _text(self) -> str:
         """Return the text of the settings file, empty when there is no file. Raises NotSetUp."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from random import Random
 from typing import Any
 
 from msgspec import Struct
@@ -22,6 +21,7 @@ from twisted.logger import Logger
 from mud_assistant.assistant.checks.finding import Finding, FindingState
 from mud_assistant.assistant.config.world_config import parse_address
 from mud_assistant.assistant.errors import KeyReferenceError
+from mud_assistant.assistant.events.events import Event
 from mud_assistant.assistant.journal import HeldElsewhere, JournalError
 from mud_assistant.assistant.keys.reference import resolve_key
 from mud_assistant.assistant.life.life_state import StoredLife
@@ -55,13 +55,14 @@ _log = Logger()
 
 
 class Watching(Struct, frozen=True):
-    """Who looks on: `note` takes sentences for the operator, `on_bytes` all bytes without secrets.
+    """Who looks on: `note` takes sentences for the operator, `on_bytes` all bytes without secrets, `heard` all events.
 
     With `would_type` no line is typed after the log-in: it gets what would be.
     """
 
     note: Callable[[str], None] = lambda _: None
     on_bytes: Callable[[bool, bytes], None] = lambda _by_server, _data: None
+    heard: Callable[[Event], None] = lambda _: None
     would_type: Callable[[str], None] | None = None
 
 
@@ -81,7 +82,8 @@ class GuestLife:
         watching: Watching = NOBODY,
     ) -> None:
         self.me, self.access = me, access
-        self._service, self._reactor, self._note = service, reactor, watching.note
+        self._service, self._reactor = service, reactor
+        self._note, self._heard = watching.note, watching.heard
         self._persons = Persons(access.address, service.config.wall, access.world.people)
         self._kept = KeptPersons(self._persons, reactor)
         self._launcher = Launcher()
@@ -92,7 +94,7 @@ class GuestLife:
             access.place(hears_only=watching.would_type is not None),
             endpoint=access.endpoint(reactor),
             clock=reactor,
-            dice=Random(),  # noqa: S311  (jitter)
+            dice=service.pipeline.random,
             hear=self._hear,
             asked_for=self._asked_for,
             on_state=self._entered,
@@ -214,6 +216,7 @@ class GuestLife:
         return self._service.parts.journal.may_act(self.me.id)
 
     def _hear(self, make: MakeEvent) -> None:
+        self._heard(make("", self._reactor.seconds()))
         if (runner := self._service.runners.get(self.me.id)) is not None:
             runner.hear(make)
 

@@ -104,8 +104,9 @@ class TelnetBody:
         await self._speak("say", self._introduce(text, audience))
 
     async def emote(self, text: str) -> None:
-        """Act visibly, as the game allows it."""
-        await self._speak("emote", text.lstrip(":;!/'\" ") or "waits.")
+        """Act visibly, as the game allows it; where it has no such act, it is told."""
+        deed, has_line = text.lstrip(":;!/'\" ") or "waits.", bool(self._profile.verbs.emote)
+        await (self._speak("emote", deed) if has_line else self._speak("say", f"({self._me.name} {deed})"))
 
     async def whisper(self, target: str, text: str, *, only: Audience = None) -> None:
         """Speak to one person in the room who spoke first."""

@@ -1,7 +1,14 @@
-"""Makes the lines that are typed: of the profile's verbs and of nothing else."""
+"""Makes the lines that are typed: of the profile's verbs and of nothing else, and none that claims to be a person's.
+
+A model plays a person, and a small one answers "Are you a machine?" with "I am a person." In somebody else's game that
+is a lie to a player who wants to know. So a sentence that claims it is replaced, whatever model said it.
+"""
 
 from __future__ import annotations
 
+import re
+
+from mud_assistant.assistant.config.world_config import INTRODUCTION
 from mud_assistant.assistant.worlds.telnet.profiles.line_forms import fill_line, holes_of
 from mud_assistant.assistant.worlds.telnet.profiles.profile import Profile
 from mud_assistant.tools.errors import ToolFailed
@@ -10,6 +17,14 @@ from mud_assistant.tools.text.clean import one_line
 
 #: The longest name that is typed, in characters, and the longest line that is looked up.
 MAX_NAME, MAX_ASKED = 60, 400
+_SENTENCE = re.compile(r"[^.!?]*[.!?]+[\"')\u201d\u2019]*\s*|[^.!?]+$")
+_I_AM = r"\b(?:I\s+am|I['\u2019]m)\s+"
+_CLAIM = re.compile(
+    rf"{_I_AM}(?:(?:only|just|really|truly|indeed|of course|certainly|actually|very much)\s+)*"
+    r"(?:an?\s+|another\s+)?(?:(?:real|living|actual|ordinary|normal|human|true)\s+)*(?:person|human(?:\s+being)?|player)\b"
+    rf"|{_I_AM}(?:definitely\s+|certainly\s+)?(?:not|no)\s+(?:an?\s+)?(?:machine|robot|bot|computer|program|AI|NPC)\b",
+    re.IGNORECASE,
+)
 _BETWEEN = (" to ", " with ", " in ", " at ")
 
 
@@ -25,11 +40,19 @@ def typed(profile: Profile, verb: str, **values: str) -> str:
 
 
 def typed_words(profile: Profile, text: str) -> str:
-    """Return words to be said as one line, short enough for the game. Raises ToolFailed for none."""
-    words = harmless(profile, one_line(text, max_chars=profile.verbs.longest))
+    """Return words to be said as one line, honest and short enough for the game. Raises ToolFailed for none."""
+    words = harmless(profile, one_line(honest(text), max_chars=profile.verbs.longest))
     if not words:
         raise ToolFailed("There is nothing to say in that.")
     return words
+
+
+def honest(text: str) -> str:
+    """Return the text with each sentence that claims that a person speaks replaced by one that says the truth."""
+    if not _CLAIM.search(text):
+        return text
+    sentences = [INTRODUCTION if _CLAIM.search(one) else one.strip() for one in _SENTENCE.findall(text)]
+    return " ".join(dict.fromkeys(one for one in sentences if one))
 
 
 def harmless(profile: Profile, text: str) -> str:

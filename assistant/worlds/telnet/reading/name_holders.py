@@ -55,6 +55,8 @@ class _KeptPersons(Struct):
 class Persons:
     """The people of one game. `wall` gives seconds since 1970, `levels` the level of the names that the owner lifts.
 
+    An id in place of a name means that holder, who has the name again at each start.
+
     `kept` is what `dump` gave earlier; `changed` is called after each change that has to be kept.
     """
 
@@ -87,6 +89,8 @@ class Persons:
             raise ValueError(f"who is who cannot be read: {error}") from error
         self._holders, self._asleep, self._tries = read.holders, set(read.asleep), {}
         self._by_id = {one.id: one for holders in self._holders.values() for one in holders}
+        for holder in [one for one in self.sleepers() if one.id.casefold() in self._levels]:
+            self.wake(holder.id)
 
     def dump(self) -> bytes:
         """Return all that is known, to be read again."""
@@ -187,7 +191,7 @@ class Persons:
         return None if holder is None else self._wake(holder.name.casefold(), holder)
 
     def sleepers(self) -> Iterable[Holder]:
-        """Return the holders who sleep, for the owner."""
+        """Return the holders who sleep."""
         for key, holders in self._holders.items():
             yield from holders if key in self._asleep else holders[:-1]
 
@@ -227,7 +231,8 @@ class Persons:
             del self._holders[key]
 
     def _principal(self, holder: Holder) -> Principal:
-        level = self._levels.get(holder.name.casefold(), 0) if holder.is_vouched else 0
+        by_name = self._levels.get(holder.name.casefold(), 0) if holder.is_vouched else 0
+        level = self._levels.get(holder.id.casefold(), by_name)
         return Principal(holder.id, holder.name, Kind.PLAYER, max(1, level), level)
 
 

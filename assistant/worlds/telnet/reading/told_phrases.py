@@ -1,4 +1,7 @@
-"""Takes the pass-phrases that people tell, and hashes them away from the reactor's thread."""
+"""Takes the pass-phrases that people tell, and hashes them away from the reactor's thread.
+
+A phrase is in memory until it is hashed, and nowhere else: no event, no log and no model has it.
+"""
 
 from __future__ import annotations
 

@@ -76,6 +76,11 @@ class GameSession:
         """Whether a line may be typed, at once or when the game is silent."""
         return self.state is State.PLAYING and not (self._is_secret or self._hears_only)
 
+    @property
+    def prompt(self) -> str:
+        """What the game showed last and waits behind, empty where it waits behind nothing."""
+        return self._prompt
+
     def connected(self) -> None:
         """Begin to log in."""
         self._enter(State.LOGIN, "connected")

@@ -60,6 +60,11 @@ class GameLink:
         return self._wire.session.state if self._wire is not None else State.CLOSED
 
     @property
+    def prompt(self) -> str:
+        """What the game waits behind, empty for nothing."""
+        return self._wire.session.prompt if self._wire is not None else ""
+
+    @property
     def may_speak(self) -> bool:
         """Whether a line may be typed."""
         return self._wire is not None and self._wire.session.may_speak

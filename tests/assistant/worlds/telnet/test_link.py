@@ -55,10 +55,10 @@ class Town:
         """How many connections were asked for."""
         return len(self.reactor.tcpClients)
 
-    def accept(self) -> tuple[Any, Transport]:
+    def accept(self) -> tuple[Any, Any]:
         """Accept the last connection that was asked for; return its protocol and transport."""
         factory = self.reactor.tcpClients[-1][2]
-        protocol = factory.buildProtocol(None)
+        protocol: Any = factory.buildProtocol(None)
         transport = Transport(lambda: protocol.connectionLost(Failure(connectionDone.value)))
         protocol.makeConnection(transport)
         return protocol, transport
@@ -122,8 +122,9 @@ def test_who_is_put_out_stays_away_until_the_owner_says_otherwise(shown: bytes) 
     town.play().dataReceived(shown)
     town.reactor.pump([60] * 100)
     assert town.asked == 1
-    assert town.link.ended in {Cause.USURPED, Cause.REMOVED}
-    assert town.told[3] == (State.CLOSED, town.link.ended)
+    ended = town.link.ended
+    assert ended in {Cause.USURPED, Cause.REMOVED}
+    assert town.told[3] == (State.CLOSED, ended)
     town.link.start()
     assert (town.asked, town.link.ended) == (2, None)
 
@@ -291,7 +292,7 @@ class Game(Protocol):
 async def test_the_games_are_logged_in_to_over_loopback(reactor: Any, game: str) -> None:
     typed: list[str] = []
     playing: Deferred[None] = Deferred()
-    factory = Factory.forProtocol(lambda: Game(GAMES[game], typed.append))  # type: ignore[arg-type]
+    factory = Factory.forProtocol(lambda: Game(GAMES[game], typed.append))
     port = await TCP4ServerEndpoint(reactor, 0, interface="127.0.0.1").listen(factory)
     endpoint = TCP4ClientEndpoint(reactor, "127.0.0.1", port.getHost().port)
     place = GamePlace("127.0.0.1", shipped(game, WHO.name), WHO)
