@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from twisted.internet.error import ProcessExitedAlready
 
 from mud_assistant.llm.testing import Call
 from tests.live.command import Command, reactor, start
@@ -28,7 +30,8 @@ def work(folder: Path, name: str) -> Command:
 
 def send(command: Command, name: str) -> None:
     transport: Any = command.transport
-    transport.signalProcess(getattr(signal, f"SIG{name}"))
+    with suppress(ProcessExitedAlready):
+        transport.signalProcess(getattr(signal, f"SIG{name}"))
 
 
 @pytest.mark.slow("a lease of a process that was killed takes its time")
