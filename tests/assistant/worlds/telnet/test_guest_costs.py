@@ -63,7 +63,8 @@ class Guest:
     """A guest that plays; the time is a `Clock`."""
 
     def __init__(self, game: str, name: str) -> None:
-        self.clock, self.endpoint, self.heard = Clock(), InMemory(), 0
+        self.clock, self.heard = Clock(), 0
+        self.endpoint: Any = InMemory()
         self.states: list[str] = []
         profile = shipped_profile(game, name)
         who = Credentials(name, PASSWORD, "keeper")
