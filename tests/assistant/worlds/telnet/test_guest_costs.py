@@ -157,6 +157,8 @@ async def test_who_is_cut_off_again_and_again_says_nothing_twice(reactor: Any) -
             saying = Deferred.fromCoroutine(game.guest.body.say(f"Line {number}."))
             if moment != "before":
                 await waiting
+            if moment == "answered":
+                await saying
             server.transport.abortConnection()
             try:
                 await saying

@@ -270,3 +270,12 @@ def test_who_speaks_right_after_a_room_was_shown_is_heard() -> None:
     assert heard.around.room.name == "Limbo"
     heard.ears.line('Anna says, "Hello, Sage!"')
     assert [type(event).__name__ for event in heard.events] == ["Said"]
+
+
+def test_a_thing_that_is_described_in_a_sentence_has_a_short_name() -> None:
+    heard = hearing("ranvier")
+    room = (("White Room", "yellow"), ("A room.", ""), ("[Item] A wooden chest rests in the corner, badly rusted.", ""))
+    for text, colour in (*room, ("[Item] A moldy slice of cheese", ""), ("[Exits: east]", "")):
+        heard.ears.line(text, colour)
+    heard.ears.prompt("[ 1/1 hp ]")
+    assert heard.around.room.things == ["wooden chest", "moldy slice of cheese"]
