@@ -21,7 +21,7 @@ _MODEL = '[model]\nprovider = "ollama"\nurl = "{url}"\nmodel = "sage"\nexamples 
 VARIABLE = "SAGES_PASSWORD"
 ENVIRONMENT = {VARIABLE: PASSWORD}
 #: How long anything may take on a busy machine, in seconds.
-PATIENCE = 30.0
+PATIENCE = 60.0
 T = TypeVar("T")
 
 

@@ -62,6 +62,7 @@ async def test_who_takes_over_logs_in_alone_and_says_nothing_twice(
                 server = await taken.addTimeout(TAKEN_OVER, reactor)
                 seconds[ending].append(reactor.seconds() - began)
                 workers[home] = work(tmp_path, home)
+                await soon(workers[home].saw("or waits for them"))
                 game.entered.put(server)
         finally:
             for one in workers.values():

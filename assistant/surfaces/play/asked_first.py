@@ -34,16 +34,17 @@ class RecordingWanted(Struct, frozen=True):
 
 
 def ask_password(options: argparse.Namespace) -> str:
-    """Return the password that was typed, and let the options name it; empty where they or the settings name one.
+    """Return the password that was typed, and let the options name it.
 
-    Raises AssistantError.
+    It is empty where they or the settings name one, and for none. Raises AssistantError.
     """
     if options.password or _world(options).password:
         return ""
     if not sys.stdin.isatty():
         raise AssistantError(_UNASKED)
     typed = getpass(f"The password of {options.name or 'the character'} (it is not shown): ")
-    options.password = f"env:{TYPED}"
+    if typed:
+        options.password = f"env:{TYPED}"
     return typed
 
 

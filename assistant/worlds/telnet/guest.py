@@ -33,7 +33,7 @@ class TelnetGuest:
     reading of a line, `asked_for` what somebody asks for in private (`game_ears.RIGHTS`), `on_state` each state of the
     game and why, and `on_bytes` all bytes of both sides (by the server or not), without secrets. `may_act` is asked
     before each line: with a shared journal, whether this process still is the character. `elsewhere` does what takes
-    long. With `would_type` no line is typed: it gets what would be.
+    long. With `would_type` no line is typed: it gets what would be, but for looks.
     """
 
     def __init__(
@@ -62,7 +62,9 @@ class TelnetGuest:
             profile, persons, me, around=self._around, clock=clock, hear=hear, heard=heard, asked_for=asked_for,
             elsewhere=elsewhere,
         )  # fmt: skip
-        self._typist = Typist(clock, self._type, self._may_speak, self._ears, would_type=would_type)
+        looks = {profile.verbs.look, profile.verbs.who}
+        would = None if would_type is None else lambda line: None if line in looks else would_type(line)
+        self._typist = Typist(clock, self._type, self._may_speak, self._ears, would_type=would)
         self.body = TelnetBody(
             me, profile, persons=persons, around=self._around, ears=self._ears, typist=self._typist, clock=clock,
             introduction=introduction,

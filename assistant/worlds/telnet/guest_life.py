@@ -51,6 +51,7 @@ LOOK_SECONDS, SETTLE_SECONDS = 0.1, 1.5
 TOLD_AFTER, GATHER_SECONDS, HASH_SECONDS = 60.0, 60.0, 30.0
 #: How long until the journal is asked again, in seconds.
 _AGAIN = 5.0
+_AWAY = frozenset({State.CONNECTING, State.CLOSED, State.LOGIN})
 _log = Logger()
 
 
@@ -123,7 +124,7 @@ class GuestLife:
         if self._state is State.PLAYING:
             room = f", in {name}" if (name := self.guest.room.name) else ""
             return f"in the game at {self.access.address}{room}"
-        if self._state in {State.CONNECTING, State.CLOSED, State.LOGIN}:
+        if self._state in _AWAY:
             return f"away from the game at {self.access.address}: {self._why}"
         return f"in the game at {self.access.address}, which waits for something else ({self._state}: {self._why})"
 
@@ -254,9 +255,10 @@ class GuestLife:
             self._plays()
         elif state is State.CLOSED and self.guest.link.ended not in {None, Cause.STOPPED}:
             self._tell()
+            return
         elif self._trouble is None and self._looking.running:
             self._trouble = self._reactor.callLater(TOLD_AFTER, self._tell)
-        if state is not was and State.PLAYING in {state, was}:
+        if (state in _AWAY) is not (was in _AWAY):
             self._note(f"{self.me.name} is {self.sentence}.")
 
     def _plays(self) -> None:

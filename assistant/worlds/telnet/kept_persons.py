@@ -11,8 +11,8 @@ from mud_assistant.assistant.life.life_state import StoredLife
 from mud_assistant.assistant.worlds.telnet.reading.name_holders import Persons
 from mud_assistant.resilience import Launcher
 
-#: Seconds within which changes are written together.
-TOGETHER = 5.0
+#: Seconds within which changes are written together. What a crash takes with it is no older.
+TOGETHER = 0.5
 _log = Logger()
 
 

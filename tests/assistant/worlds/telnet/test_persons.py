@@ -183,3 +183,37 @@ def test_no_private_word_reaches_a_new_holder_and_the_old_one_gets_theirs_back()
             returned += known.meet("Bob").id == holder.id
             lost += known.meet("Bob").id != holder.id
     assert returned / (returned + lost) >= 0.97
+
+
+def test_the_owner_gives_a_name_back_by_the_id_of_its_earlier_holder_at_the_next_start() -> None:
+    time = Time()
+    known = persons(time)
+    old = known.meet("Bob")
+    known.new_holder("Bob")
+    time.now += DAY
+    new = known.meet("Bob")
+    assert new.id != old.id
+    again = Persons("game", time, {old.id: 1}, kept=known.dump())
+    back = again.meet("Bob")
+    assert (back.id, back.trust) == (old.id, 1)
+    assert again.who_is(new.id) is not None
+    once_more = Persons("game", time, {old.id: 1}, kept=again.dump())
+    once_more.new_holder("Bob")
+    assert once_more.meet("Bob").id not in {old.id, new.id}
+
+
+def test_a_pass_phrase_is_taken_with_hashes_that_another_thread_made() -> None:
+    """The work holds nothing of the persons, who go on changing meanwhile."""
+    time = Time()
+    known = persons(time)
+    bob = known.meet("Bob")
+    work = known.phrase_hashes("Bob", "swallows in spring")
+    assert known.set_phrase("Bob", "swallows in spring", work())
+    known.new_holder("Bob")
+    known.meet("Bob")
+    work = known.phrase_hashes("Bob", "swallows in spring")
+    known.meet("Carol")
+    woken = known.wake_by_phrase("Bob", "swallows in spring", work())
+    assert woken is not None
+    assert woken.id == bob.id
+    assert known.wake_by_phrase("Bob", "swallows in spring", {}) is None
