@@ -263,9 +263,17 @@ def test_a_shipped_profile_types_nothing_but_what_harms_nobody() -> None:
 def test_what_the_profile_has_no_line_for_is_refused_and_has_no_tool() -> None:
     heard = hearing("mudpy")
     assert heard.body.without_use == {"emote", "whisper", "page", "channel", "home", "take", "drop", "give"}
-    with pytest.raises(ToolFailed, match="This game has no line to emote"):
-        now(heard.body.emote("smiles"))
+    with pytest.raises(ToolFailed, match="Nobody else is here"):
+        now(heard.body.whisper("Anna", "psst"))
     assert heard.sent == []
+
+
+def test_an_act_is_told_where_the_game_has_none() -> None:
+    heard = hearing("mudpy")
+    done = Deferred.fromCoroutine(heard.body.emote("smiles"))
+    assert heard.sent == ["say (Sage smiles)"]
+    heard.lines('You say, "(Sage smiles)."')
+    assert done.called
 
 
 def test_a_thousand_orders_type_nothing_but_speech_looks_and_the_table(diku: PlayedGame) -> None:
