@@ -105,7 +105,7 @@ class GuestLife:
             elsewhere=self._off_reactor,
             would_type=watching.would_type,
         )
-        self._rights = GuestRights(self.guest.body)
+        self._rights = GuestRights(self.guest.body, me.name)
         self._state, self._why = State.CLOSED, "it was not started"
         #: The name of the process that runs the character, where it is not this one.
         self._elsewhere = ""

@@ -12,7 +12,7 @@ import tracemalloc
 from collections.abc import Callable, Iterable
 from random import Random
 from time import process_time
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from twisted.internet.defer import Deferred, succeed
@@ -64,7 +64,7 @@ class Guest:
 
     def __init__(self, game: str, name: str) -> None:
         self.clock, self.heard = Clock(), 0
-        self.endpoint: Any = InMemory()
+        self.endpoint = cast("Any", InMemory())
         self.states: list[str] = []
         profile = shipped_profile(game, name)
         who = Credentials(name, PASSWORD, "keeper")
