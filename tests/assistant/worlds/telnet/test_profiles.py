@@ -164,7 +164,7 @@ def test_a_room_of_tbamud() -> None:
 
 def test_the_profile_on_the_page_is_one_and_hears_what_the_page_says() -> None:
     page = (Path(__file__).parents[4] / "docs/telnet.md").read_text()
-    found = re.search(r"```toml\n(.*?)```", page, re.DOTALL)
+    found = re.search(r"```toml\n(name = .*?)```", page, re.DOTALL)
     assert found
     heard = hearing_by(found[1])
     heard.lines("Anna asks: are you there?", "[Newbie] Bob: hello", "Anna strolls north.")

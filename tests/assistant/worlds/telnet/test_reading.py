@@ -279,3 +279,16 @@ def test_a_thing_that_is_described_in_a_sentence_has_a_short_name() -> None:
         heard.ears.line(text, colour)
     heard.ears.prompt("[ 1/1 hp ]")
     assert heard.around.room.things == ["wooden chest", "moldy slice of cheese"]
+
+
+def test_an_echo_that_the_game_broke_into_two_lines_is_one() -> None:
+    heard = hearing("mudpy")
+    done = Deferred.fromCoroutine(heard.body.say("I could never keep to one. Ask me again, and it is another."))
+    heard.ears.line('You say, "I could never keep to one. Ask me again, and it')
+    assert not done.called
+    heard.ears.line('is another."')
+    assert (done.called, heard.lines()) == (True, [])
+    done = Deferred.fromCoroutine(heard.body.say("I could never keep to one."))
+    heard.ears.line('You say, "Something else that somebody made the game print here, and more')
+    assert not done.called
+    done.addErrback(lambda _: None)

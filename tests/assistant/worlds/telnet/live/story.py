@@ -59,6 +59,7 @@ async def hears_and_answers(visit: Visit) -> None:
     await visit.hears('Anna says: "Hello there, Sage!"')
     await visit.guest.body.say("Good day, Anna.")
     await visit.anna.saw("Good day, Anna.")
+    await visit.guest.body.say("I could never keep to one season. Ask me on another day, and it is quite another one.")
     verbs = visit.guest.body.without_use
     if "emote" not in verbs:
         await visit.guest.body.emote("smiles at the wall.")
