@@ -79,21 +79,26 @@ async def test_a_character_lives_in_the_game_of_the_settings(tmp_path: Path) -> 
 async def test_who_is_who_is_known_over_a_restart(tmp_path: Path) -> None:
     """Another Anna came; a restart later the first one is known by her pass-phrase, which no model is shown."""
     brain = Speaker()
+
+    async def ask_until(server: SmallTba, noticed: str) -> None:
+        while noticed not in "".join(brain.prompts):
+            server.says("Anna says, 'Sage, do you know me?'")
+            await deferLater(reactor, 1.0)
+            assert len(brain.prompts) < PATIENCE
+
     async with owned(tmp_path, brain) as owner:
         server = await owner.entered()
         told = server.types("tell Anna")
         server.says("\x1b[0;31mAnna tells you, 'my pass-phrase is swallows in spring'\x1b[0m")
         server.says("\x1b[0;31mAnna tells you, 'quiet'\x1b[0m")
         assert "Sage will not speak to you first" in await soon(told)
+        await ask_until(server, "Anna left a pass-phrase with you")
         server.says("A booming voice announces, 'Welcome Anna to the realm!'")
-        await deferLater(reactor, 0.5)
+        await deferLater(reactor, 1.0)
         await owner.end()
         server = await owner.entered()
         server.says("\x1b[0;31mAnna tells you, 'my pass-phrase is swallows in spring'\x1b[0m")
-        while "they are the Anna whom you have known since" not in "".join(brain.prompts):
-            server.says("Anna says, 'Sage, do you know me?'")
-            await deferLater(reactor, 1.0)
-            assert len(brain.prompts) < PATIENCE
+        await ask_until(server, "they are the Anna whom you have known since")
         assert "swallows" not in "".join(brain.prompts)
 
 

@@ -97,7 +97,7 @@ async def test_a_lease_that_may_be_over_closes_the_connection_and_nothing_is_typ
     async with housed(tmp_path) as one:
         server = await one.begin()
         is_ours = True
-        one.service.parts.journal.may_act = lambda _: is_ours  # type: ignore[method-assign]
+        one.service.parts.journal.may_act = lambda _: is_ours  # type: ignore[method-assign, assignment]
         is_ours = False
         spoken = Deferred.fromCoroutine(one.life.guest.body.say("Is anybody there?"))
         spoken.addErrback(lambda _: None)

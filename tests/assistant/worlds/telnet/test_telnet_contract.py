@@ -261,20 +261,14 @@ def test_a_shipped_profile_types_nothing_but_what_harms_nobody() -> None:
         }
 
 
-def test_what_the_profile_has_no_line_for_is_refused_and_has_no_tool() -> None:
+def test_what_the_profile_has_no_line_for_has_no_tool_and_an_act_of_the_program_is_told() -> None:
+    """Without a line for acts, people are told in words that the character is waking up, and the like."""
     heard = hearing("mudpy")
     assert heard.body.without_use == {"emote", "whisper", "page", "channel", "home", "take", "drop", "give"}
-    with pytest.raises(ToolFailed, match="Nobody else is here"):
-        now(heard.body.whisper("Anna", "psst"))
-    assert heard.sent == []
-
-
-def test_an_act_is_told_where_the_game_has_none() -> None:
-    heard = hearing("mudpy")
-    done = Deferred.fromCoroutine(heard.body.emote("smiles"))
-    assert heard.sent == ["say (Sage smiles)"]
-    heard.lines('You say, "(Sage smiles)."')
-    assert done.called
+    told = Deferred.fromCoroutine(heard.body.emote("is waking up."))
+    assert heard.sent == ["say (Sage is waking up.)"]
+    heard.ears.line('You say, "(Sage is waking up.)."')
+    assert now(told) is None
 
 
 def test_a_thousand_orders_type_nothing_but_speech_looks_and_the_table(diku: PlayedGame) -> None:
