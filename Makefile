@@ -22,6 +22,7 @@ NEWER := .venv-newer
 BENCH := .venv-bench
 GAME := .venv-game
 CLIENTS := .venv-clients
+MUDPY := .venv-mudpy
 ARGS ?=
 # Two worker processes more than the cores this process may use, since many tests wait; eight at most. One that has no
 # tests left takes from another.
@@ -49,6 +50,7 @@ test:
 	@$(MAKE) --no-print-directory -j2 types $(OLDEST)/.dev newer-environment lint collected
 	@scripts/debian.sh strace=strace chromium=chromium /usr/lib/postgresql=postgresql \
 	    /usr/sbin/pgbouncer=pgbouncer /usr/lib/python3/dist-packages/searx/webapp.py=searx 1>&2
+	@scripts/telnet_games.sh "$(PYTHON)" 1>&2
 	$(VENV)/bin/python -m pytest $(PARALLEL) $(ARGS)
 ifeq ($(ARGS),)
 	@scripts/web_client.sh 1>&2
@@ -156,4 +158,5 @@ lock:
 	@scripts/lock.sh
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(NEWER) $(GAME) $(BENCH) $(CLIENTS) $(CLIENTS)-aider tests/clients/node/node_modules build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(OLDEST) $(NEWER) $(GAME) $(BENCH) $(CLIENTS) $(CLIENTS)-aider tests/clients/node/node_modules $(MUDPY) \
+	    tests/assistant/worlds/telnet/live/ranvier/node_modules build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

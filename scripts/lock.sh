@@ -19,11 +19,15 @@ compile pyproject.toml "$build" benchmarks/requirements-peers.in -c requirements
 sed -i 's/^twisted==/twisted[tls]==/' requirements*.lock benchmarks/requirements-peers.txt
 compile tests/clients/requirements.in -o tests/clients/requirements.txt
 compile tests/clients/requirements-aider.in -o tests/clients/requirements-aider.txt
+games=tests/assistant/worlds/telnet/live
+compile $games/mudpy/requirements.in -o $games/mudpy/requirements.txt
+for folder in tests/clients/node $games/ranvier; do
 # In an empty folder: npm leaves out what is not installed where something is.
-cp tests/clients/node/package.json "$node"
+rm -rf "${node:?}"/*
+cp $folder/package.json "$node"
 (cd "$node" && npm install --package-lock-only --no-audit --no-fund)
 # Where a package was found, and who takes donations for it, is not ours to pin.
-node --input-type=module - "$node/package-lock.json" tests/clients/node/package-lock.json <<'END'
+node --input-type=module - "$node/package-lock.json" $folder/package-lock.json <<'END'
 import { readFileSync, writeFileSync } from "node:fs";
 const [from, to] = process.argv.slice(2);
 const lock = JSON.parse(readFileSync(from, "utf8"));
@@ -31,3 +35,4 @@ for (const entry of Object.values(lock.packages)) for (const field of ["resolved
 lock.name = lock.packages[""].name;
 writeFileSync(to, `${JSON.stringify(lock, null, 2)}\n`);
 END
+done

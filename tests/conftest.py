@@ -47,6 +47,7 @@ _PURE = re.compile(
         | assistant/loop/test_(lines|run)_model
         | assistant/page/(reading | views | test_(approvals | in_a | leaks | money | openapi | unreadable))
         | assistant/service/(wording | test_(bettering | usage))
+        | assistant/worlds/telnet/(live/ | test_guest_costs)
         | llm/(dialects | embeddings | fallback | loose_json | modes | packing | providers | tokens | wire)/
         | llm/(embedded/test_(bert | convert | parts | store | upstream) | test_odd | testing/test_fake)
         | resilience/(admission/test_breaker | budget/test_(?!learned|shared) | test_simulated)
@@ -55,7 +56,7 @@ _PURE = re.compile(
     re.VERBOSE,
 )
 #: Folders whose tests wait for other processes more than they compute.
-WAITING = ("tests/live/", "tests/crash/", "tests/evennia/live/")
+WAITING = ("tests/live/", "tests/crash/", "tests/evennia/live/", "tests/assistant/worlds/telnet/live/")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

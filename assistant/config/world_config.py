@@ -15,8 +15,14 @@ from mud_assistant.assistant.keys.reference import check_reference
 NAME = "{name}"
 #: What is said to everybody who is spoken to for the first time.
 INTRODUCTION = "(I am an AI character, not a person.)"
-_ADDRESS = re.compile(r"(?:(?P<scheme>telnets?)://)?(?P<host>\[[0-9A-Fa-f:.]+\]|[\w.-]+):(?P<port>\d{1,5})/?")
-_WRITE = 'write the host and the port of the game, such as "mud.example:4000", or "telnets://mud.example:4443" for TLS'
+_ADDRESS = re.compile(
+    r"(?:(?P<scheme>telnets?|ircs?)://)?(?P<host>\[[0-9A-Fa-f:.]+\]|[\w.-]+):(?P<port>\d{1,5})"
+    r"(?:/(?P<channel>[#&+!][^\s,:]{1,50})?)?"
+)
+_WRITE = (
+    'write the host and the port of the game, such as "mud.example:4000", "telnets://mud.example:4443" for TLS, or '
+    '"ircs://irc.example:6697/#tavern" for a channel of IRC'
+)
 _MAX_PORT = 65_535
 _DIGEST = re.compile(r"[0-9A-Fa-f]{2}(:?[0-9A-Fa-f]{2}){31}")
 
@@ -27,6 +33,8 @@ class GameAddress(NamedTuple):
     host: str
     port: int
     is_tls: bool = False
+    #: A channel of IRC, empty for a game over telnet.
+    channel: str = ""
 
 
 def parse_address(written: str) -> GameAddress:
@@ -34,7 +42,10 @@ def parse_address(written: str) -> GameAddress:
     found = _ADDRESS.fullmatch(written.strip())
     if found is None or not 0 < int(found["port"]) <= _MAX_PORT:
         raise ValueError(_WRITE)
-    return GameAddress(found["host"].strip("[]"), int(found["port"]), found["scheme"] == "telnets")
+    scheme, channel = found["scheme"] or "telnet", found["channel"] or ""
+    if bool(channel) is not scheme.startswith("irc"):
+        raise ValueError(_WRITE)
+    return GameAddress(found["host"].strip("[]"), int(found["port"]), scheme in {"telnets", "ircs"}, channel)
 
 
 def _address(value: str) -> str:
@@ -65,13 +76,14 @@ def _fingerprint(value: str) -> str:
 
 
 class WorldConfig(Settings):
-    """The game over telnet that the characters of `serve` and `worker` live in, in place of the hamlet."""
+    """The game over telnet, or channel of IRC, that characters of `serve` and `worker` live in, not in the hamlet."""
 
-    #: The host and the port of the game, such as "mud.example:4000"; "telnets://mud.example:4443" for TLS. Empty: none.
+    #: The host and the port of the game, such as "mud.example:4000"; "telnets://mud.example:4443" for TLS, and
+    #: "irc://HOST:PORT/#CHANNEL" or "ircs://..." for a channel of IRC, with the profile irc. Empty: none.
     telnet: Annotated[str, Field(description=_WRITE), AfterValidator(_address)] = ""
     #: The SHA-256 of the certificate of a game that signed it itself; empty: the certificate is checked as usual.
     fingerprint: Annotated[str, AfterValidator(_fingerprint)] = ""
-    #: How the game words things: diku, evennia, lp, moo, mudpy, ranvier, or a file (docs/telnet.md).
+    #: How the game words things: diku, evennia, irc, lp, moo, mudpy, ranvier, or a file (docs/telnet.md).
     profile: str = Field(default="", max_length=400)
     #: The account that the character belongs to, where the game has accounts beside characters; {name} stands for the
     #: character's name, which is that of [assistant].
@@ -102,8 +114,8 @@ class WorldConfig(Settings):
         """Require a profile with a game, and TLS with a fingerprint."""
         if self.telnet and not self.profile:
             raise ValueError(
-                'telnet needs profile, which says how the game words things: profile = "diku", "evennia", "lp", "moo", '
-                '"mudpy", "ranvier" or a file'
+                'telnet needs profile, which says how the game words things: profile = "diku", "evennia", "irc", '
+                '"lp", "moo", "mudpy", "ranvier" or a file'
             )
         if self.fingerprint and not (self.telnet and parse_address(self.telnet).is_tls):
             raise ValueError('fingerprint is that of a TLS certificate: write telnet = "telnets://HOST:PORT" with it')

@@ -54,7 +54,7 @@ async def run_recording(reactor: Any, wanted: RecordingWanted, secrets: Secrets)
 # Any: as above.
 async def _record(reactor: Any, wanted: RecordingWanted, screen: PlainScreen) -> None:
     """Play and record. Raises AssistantError."""
-    host, port, is_tls = parse_address(wanted.world.telnet)
+    host, port, is_tls, _ = parse_address(wanted.world.telnet)
     endpoint = game_endpoint(reactor, host, port, tls=is_tls, fingerprint=wanted.world.fingerprint)
     try:
         out = wanted.file.open("x", encoding="utf-8")

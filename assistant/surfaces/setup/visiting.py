@@ -25,6 +25,7 @@ from mud_assistant.tools.text.clean import one_line
 _READ_SECONDS = 30.0
 _LIKE = {
     "diku": "DikuMUD, CircleMUD, tbaMUD, ROM, SMAUG", "evennia": "Evennia, from outside",
+    "irc": "a channel of IRC",
     "lp": "LPMud, FluffOS, LDMud", "moo": "LambdaMOO, ToastStunt", "mudpy": "mudpy", "ranvier": "Ranvier",
 }  # fmt: skip
 
@@ -45,23 +46,23 @@ class GameQuestions(Struct, frozen=True):
             "The game, as HOST:PORT, or telnets://HOST:PORT for TLS", _address, old.telnet or "localhost:4000"
         )
         self._set(telnet=address)
-        host, port, is_tls = parse_address(address)
+        game = parse_address(address)
         fingerprint = ""
-        if is_tls:
+        if game.is_tls:
             question = "The SHA-256 of its certificate, where the game signed it itself (empty: checked as usual)"
             fingerprint = await self.dialogue.checked(question, _fingerprint, old.fingerprint)
         self._set(fingerprint=fingerprint)
-        shown = await self._look(GameAddress(host, port, is_tls), fingerprint)
+        shown = await self._look(game, fingerprint)
         name = await self.dialogue.text("The character's name in the game", self.draft.before.assistant.name)
         self.draft.set("assistant", "name", value=name)
-        self._set(profile=await self._profile(name, shown, old.profile))
+        self._set(profile=await self._profile(name, shown, old.profile or "irc" * bool(game.channel)))
         account = await self.dialogue.text(
             "Its account, where the game has such (empty: none)", old.account, empty=True
         )
         self._set(account=account)
         held = old.password.replace(NAME, name.casefold())
         self._set(password=await reference(self.dialogue, self.draft, self.secrets, name.casefold(), held))
-        if not is_loopback(host):
+        if not is_loopback(game.host):
             question = "Who of the game allowed a character there? Without leave none is connected"
             self._set(permission=await self.dialogue.text(question, old.permission))
 
@@ -71,8 +72,7 @@ class GameQuestions(Struct, frozen=True):
 
     async def _look(self, address: GameAddress, fingerprint: str) -> FirstShown:
         """Look at the game without logging in, and say what it shows."""
-        host, port, is_tls = address
-        endpoint = game_endpoint(self.reactor, host, port, tls=is_tls, fingerprint=fingerprint)
+        endpoint = game_endpoint(self.reactor, address.host, address.port, tls=address.is_tls, fingerprint=fingerprint)
         try:
             shown = await look_at(self.reactor, endpoint)
         except Unreachable as error:

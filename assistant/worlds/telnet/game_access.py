@@ -34,8 +34,8 @@ class GameAccess(Struct, frozen=True):
     @property
     def address(self) -> str:
         """Where the game is, as people write it."""
-        host, port, _ = parse_address(self.world.telnet)
-        return f"{host}:{port}"
+        host, port, _, channel = parse_address(self.world.telnet)
+        return f"{host}:{port}/{channel}" if channel else f"{host}:{port}"
 
     @property
     def password(self) -> str:
@@ -48,20 +48,22 @@ class GameAccess(Struct, frozen=True):
 
     def place(self, password: str = "", *, hears_only: bool = False) -> GamePlace:
         """Return where the game is, and how it is played."""
+        address = parse_address(self.world.telnet)
         return GamePlace(
-            parse_address(self.world.telnet).host,
+            address.host,
             self.profile.session,
             self.credentials(password),
             encoding=self.world.encoding,
             permission=self.world.permission,
             may_play_immortal=self.world.immortal,
             hears_only=hears_only,
+            channel=address.channel,
         )
 
     # Any: the reactor as maker of connections.
     def endpoint(self, reactor: Any) -> IStreamClientEndpoint:
         """Return where to connect to."""
-        host, port, is_tls = parse_address(self.world.telnet)
+        host, port, is_tls, _ = parse_address(self.world.telnet)
         return game_endpoint(reactor, host, port, tls=is_tls, fingerprint=self.world.fingerprint)
 
 

@@ -105,7 +105,7 @@ class GuestLife:
             elsewhere=self._off_reactor,
             would_type=watching.would_type,
         )
-        self._rights = GuestRights(self.guest.body)
+        self._rights = GuestRights(self.guest.body, me.name)
         self._state, self._why = State.CLOSED, "it was not started"
         #: The name of the process that runs the character, where it is not this one.
         self._elsewhere = ""
@@ -207,11 +207,13 @@ class GuestLife:
 
     def _look(self) -> None:
         """Leave the game when the lease may be over: another process may be in it soon."""
-        if not self._may_act():
+        has_left = self.guest.link.ended is Cause.STOPPED
+        if self._may_act():
+            if has_left:
+                self.guest.start()
+        elif not has_left:
             _log.warn("{name} leaves its game: another process may play it by now", name=self.me.name)
             self.guest.stop()
-        elif self.guest.link.ended is Cause.STOPPED:
-            self.guest.start()
 
     def _may_act(self) -> bool:
         return self._service.parts.journal.may_act(self.me.id)

@@ -17,8 +17,8 @@ _log = Logger()
 class GuestRights:
     """What everybody may ask a guest for (`game_ears.RIGHTS`)."""
 
-    def __init__(self, body: TelnetBody) -> None:
-        self._body = body
+    def __init__(self, body: TelnetBody, name: str) -> None:
+        self._body, self._name = body, name
 
     async def give(self, assistant: Assistant, who: Principal, right: str) -> None:
         """Give somebody what they asked for, and tell them in private what came of it."""
@@ -31,7 +31,9 @@ class GuestRights:
 
     async def tell(self, who: Principal, sentence: str) -> None:
         """Tell somebody a sentence in private, as far as the game has a way to."""
-        said = f"({sentence})"
+        # The game says itself who tells it.
+        quoted = sentence.removeprefix(f'{self._name} tells you, "')
+        said = f"({sentence})" if quoted == sentence else quoted.removesuffix('"')
         for speak in (self._body.page, self._body.whisper):
             try:
                 await speak(who.name, said, only=frozenset({who.id}))

@@ -32,7 +32,7 @@ from mud_assistant.tools.trust import Audience, Kind, Principal
 LOOK_AGAIN, ASK_AGAIN = 300.0, 60.0
 _UNSURE = "The game gave no sign that it was done. It may have been: do not do it again."
 #: The verbs of a profile and the tools that need them.
-_TOOLS = {"emote": "emote", "whisper": "whisper", "tell": "page"}
+_TOOLS = {"emote": "emote", "whisper": "whisper", "tell": "page", "move": "move"}
 _HANDLING = {"get": "take", "drop": "drop", "give": "give"}
 
 

@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -38,6 +39,7 @@ from mud_assistant.assistant.worlds.telnet.profiles.profile_tables import (
 from mud_assistant.assistant.worlds.telnet.profiles.session_tables import (
     SessionProfile,
     SessionTableError,
+    SessionTables,
     read_session,
 )
 
@@ -50,6 +52,9 @@ _A_LIST = """write a list of forms, as in: ["{who} says, '{text}'"]"""
 _ECHOED = ("say", "emote", "whisper", "tell", "channels")
 _REFUSED = ("command", "way", "person", "thing", "silenced", "tired")
 _NEEDED = {"say": "text", "emote": "text", "tell": "text", "whisper": "text", "inspect": "thing", "move": "direction"}
+
+
+_form = lru_cache(maxsize=4 * MAX_FORMS)(compile_form)
 
 
 class ProfileError(Exception):
@@ -87,6 +92,12 @@ def read_profile(text: str, where: str, me: str = "") -> Profile:
 
     `where` is what errors call the text; `me` is the name of the character. Raises ProfileError.
     """
+    return _compiled(*_read(text, where), where, me)
+
+
+@lru_cache(maxsize=16)
+def _read(text: str, where: str) -> tuple[WrittenProfile, SessionTables]:
+    """Return the tables of a profile, which all characters of a game share. Raises ProfileError."""
     layers = [_table(text, where)]
     while based_on := layers[-1].get("based_on"):
         if len(layers) == MAX_LAYERS:
@@ -95,7 +106,11 @@ def read_profile(text: str, where: str, me: str = "") -> Profile:
     whole = layers.pop()
     while layers:
         whole = _laid_over(whole, layers.pop())
-    return _compiled(_validated(whole, where), where, me)
+    written = _validated(whole, where)
+    try:
+        return written, read_session({name: getattr(written, name) for name in SESSION_TABLES}).tables
+    except SessionTableError as error:
+        raise ProfileError(f"{where}: {error}") from error
 
 
 def shipped_profile(name: str, me: str = "") -> Profile:
@@ -172,7 +187,7 @@ def _laid_over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any
     return whole
 
 
-def _compiled(written: WrittenProfile, where: str, me: str) -> Profile:
+def _compiled(written: WrittenProfile, session: SessionTables, where: str, me: str) -> Profile:
     speech, room = written.speech, written.room
     compiler = _Compiler(where, speech.verbs, me)
     heard = [form for kind in _SPOKEN for form in compiler.forms(f"speech.{kind}", kind, getattr(speech, kind))]
@@ -193,18 +208,11 @@ def _compiled(written: WrittenProfile, where: str, me: str) -> Profile:
         tuple(
             form for kind in _REFUSED for form in compiler.forms(f"errors.{kind}", kind, getattr(written.errors, kind))
         ),
-        _session(written, where, me),
+        SessionProfile(session, me),
     )
     for place, template, needed in _typed(written.verbs):
         compiler.check_typed(place, template, needed)
     return profile
-
-
-def _session(written: WrittenProfile, where: str, me: str) -> SessionProfile:
-    try:
-        return read_session({name: getattr(written, name) for name in SESSION_TABLES}, me)
-    except SessionTableError as error:
-        raise ProfileError(f"{where}: {error}") from error
 
 
 def _typed(verbs: VerbsTable) -> Iterator[tuple[str, str, str]]:
@@ -236,7 +244,8 @@ class _Compiler:
             if self._count > MAX_FORMS:
                 raise ProfileError(f"{self._where}: a profile has at most {MAX_FORMS} forms: remove some")
             try:
-                compiled.append(compile_form(kind, line, self._verbs, colour, self._me))
+                # Forms without the name of the character are the same for all of them.
+                compiled.append(_form(kind, line, self._verbs, colour, self._me if "{me}" in line else ""))
             except FormError as error:
                 raise ProfileError(f"{self._where}: {place}[{number}]: {error}") from error
         return tuple(compiled)

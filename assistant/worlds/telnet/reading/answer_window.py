@@ -43,6 +43,8 @@ class AnswerWindow:
     sentence: str = ""
     #: Whether anything came that is no speech of others, which may come at any time.
     _is_answered: bool = False
+    #: What ends the echo, where the game broke it into several lines and the first of them came.
+    _tail: str | None = None
     _timers: list[IDelayedCall] = field(default_factory=list)
     _is_open: bool = False
 
@@ -76,10 +78,11 @@ class AnswerWindow:
             self._end(AnswerEnding.REFUSED)
             return True
         if self.is_act:
-            if self._is_echo(shown):
+            if self._tail is None and not self._is_echo(shown):
+                return False
+            if not self._tail or shown.endswith(self._tail):
                 self._end(AnswerEnding.DONE)
-                return True
-            return False
+            return True
         if len(self.lines) < MAX_KEPT:
             self.lines.append((shown, colour))
         self._is_answered = self._is_answered or (bool(shown.strip()) and not is_speech)
@@ -89,16 +92,23 @@ class AnswerWindow:
 
     def prompt(self) -> None:
         """Note that the game waits for the next line."""
-        if self.collects and self._is_answered:
+        if (self.collects or self._tail is not None) and self._is_answered:
             self._end(AnswerEnding.DONE)
 
     def _is_echo(self, shown: str) -> bool:
+        """Tell whether a line is the echo of the act, or the first of its lines."""
         found = match_any(self.echoes, shown)
-        if found is None:
-            return False
-        if "text" not in found[1]:
-            return True
-        heard, sent = loosely(found[1]["text"])[:MAX_COMPARED], loosely(self.sent)[:MAX_COMPARED]
+        if found is not None:
+            return "text" not in found[1] or self._is_sent(found[1]["text"])
+        for form in self.echoes:
+            begun = form.begins.fullmatch(shown) if form.begins is not None else None
+            if begun is not None and self._is_sent(begun["text"]):
+                self._tail, self._is_answered = form.tail, True
+                return True
+        return False
+
+    def _is_sent(self, words: str) -> bool:
+        heard, sent = loosely(words)[:MAX_COMPARED], loosely(self.sent)[:MAX_COMPARED]
         return heard == sent or (bool(heard) and sent.startswith(heard)) or (bool(sent) and heard.startswith(sent))
 
     def _restart_quiet(self) -> None:

@@ -123,6 +123,10 @@ class Ears:
             self.window.prompt()
         self._end_burst()
 
+    def pause(self) -> None:
+        """Hear that what comes now does not belong to what came: no room goes on, and no line that was broken."""
+        self._end_burst()
+
     def channel_message(self, channel: str, talker: str, text: str) -> None:
         """Hear words on a channel that the game told of in a message of its own."""
         self.has_channel_messages = True

@@ -248,7 +248,7 @@ def _place(shown: str, colour: str, room: SeenRoom, profile: Profile, *, is_past
     if match_any(profile.room["ignored"], shown):
         return True
     if found := match_any(profile.room["things"], shown):
-        room.things += names_in(found[1].get("things", "")) or [found[1].get("thing", shown)]
+        room.things += names_in(found[1].get("things", "")) or [_phrase(found[1].get("thing", shown))]
         return True
     if (table.things_colour and table.things_colour in colour) and (is_past_exits or not table.exits):
         room.things.append(_phrase(shown))

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mud_assistant.assistant.worlds.telnet.reading.game_ears import Ears
-from mud_assistant.assistant.worlds.telnet.wire.wire_events import Gmcp, HeardLine, Msdp, Prompt, Value, WireEvent
+from mud_assistant.assistant.worlds.telnet.wire.wire_events import (
+    Gmcp,
+    HeardLine,
+    Msdp,
+    Pause,
+    Prompt,
+    Value,
+    WireEvent,
+)
 
 #: The most exits of a room that a message may tell of.
 MAX_EXITS = 40
@@ -18,6 +26,8 @@ def hear_wire(ears: Ears, event: WireEvent) -> None:
             ears.line(event.text, event.colour)
         case Prompt():
             ears.prompt(event.text)
+        case Pause():
+            ears.pause()
         case Gmcp():
             _hear_message(ears, event.name, event.value)
         case Msdp(name="ROOM_VNUM") if str(event.value) not in {"", "0", "-1"}:

@@ -19,13 +19,20 @@ from mud_assistant.assistant.worlds.telnet.profiles.session_forms import fits
 from mud_assistant.assistant.worlds.telnet.profiles.session_tables import SessionProfile
 from mud_assistant.assistant.worlds.telnet.session.login import LoginScript, Typed
 from mud_assistant.assistant.worlds.telnet.session.session_state import Hooks, State, shape_of
-from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause, Closed, HeardLine, Prompt, Secret, WireEvent
+from mud_assistant.assistant.worlds.telnet.wire.wire_events import (
+    Cause,
+    Closed,
+    HeardLine,
+    Pause,
+    Prompt,
+    Secret,
+    WireEvent,
+)
 
 #: Seconds of silence after which what stands there is a prompt, and after which a pager, a question or an editor that
 #: still waits is left. Seconds that the game has to answer each step of a login, and to show a prompt that is missing.
 SILENCE, LEAVE_AFTER, STEP_SECONDS, NO_PROMPT = 0.4, 1.0, 20.0, 2.0
-#: Lines that wait until the game does; one more drops the first. Seconds that a line may wait: later it says something
-#: else than it did.
+#: Lines that wait until the game does; one more drops the first. Seconds after which a line is not typed any more.
 MOST_HELD, STALE_AFTER = 4, 10.0
 _WEB = re.compile(r"HTTP/\d|<(?:!doctype|html|\?xml)", re.IGNORECASE)
 _ENDS = {"usurped": Cause.USURPED, "removed": Cause.REMOVED, "restart": Cause.RESTART, "immortal": Cause.IMMORTAL}
@@ -113,6 +120,11 @@ class GameSession:
             self._close(event.cause)
         else:
             self._hooks.on_event(event)
+
+    def left_with(self, text: str) -> None:
+        """Take the last words of a game that closed the connection: they may say that it is for good."""
+        if self.state is not State.CLOSED:
+            self._ended_by(text)
 
     def lost(self) -> None:
         """Stop all timers: the connection is gone. Lines that wait are dropped."""
@@ -217,13 +229,12 @@ class GameSession:
         elif self._login.is_playing():
             self._stop(self._late)
             self._shape = shape_of(self._prompt)
-            seen = self._login.seen()
             self._enter(State.PLAYING, "logged in")
-            for line in seen:
+            for line in self._login.seen():
                 self._enter_shown(line.text)
                 self._tell(line)
-            if self._prompt:
-                self._tell(Prompt(self._prompt))
+            # What somebody says now is no part of the room that was shown.
+            self._tell(Prompt(self._prompt)) if self._prompt else self._hooks.on_event(Pause())
             self._settle()
 
     def _stir(self) -> None:

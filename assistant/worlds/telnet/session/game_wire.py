@@ -16,7 +16,8 @@ from mud_assistant.assistant.worlds.telnet.session.game_session import GameSessi
 from mud_assistant.assistant.worlds.telnet.session.login import Credentials, LoginScript, Typed
 from mud_assistant.assistant.worlds.telnet.session.session_state import Hooks, State
 from mud_assistant.assistant.worlds.telnet.wire.feed import Feed
-from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause, HeardLine, WireEvent
+from mud_assistant.assistant.worlds.telnet.wire.irc_feed import IrcFeed
+from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause, HeardLine, Prompt, WireEvent
 
 #: Seconds without a byte from us after which NOP is sent, which is no command of the game.
 KEEP_ALIVE = 240.0
@@ -40,6 +41,8 @@ class GamePlace(Struct, frozen=True):
     may_play_immortal: bool = False
     #: Whether nothing is typed after the log-in.
     hears_only: bool = False
+    #: The channel, where the game is one of IRC.
+    channel: str = ""
 
 
 class LinkListener(Struct, frozen=True):
@@ -72,7 +75,8 @@ class GameWire(Protocol):
     ) -> None:
         self._place, self._clock, self._listener, self._on_lost = place, clock, listener, on_lost
         self._on_entered = on_entered
-        self._feed = Feed(place.profile.split, encoding=place.encoding, compress=compress)
+        telnet = Feed(place.profile.split, encoding=place.encoding, compress=compress)
+        self._feed = IrcFeed(place.channel) if place.channel else telnet
         hooks = Hooks(
             send=self._type,
             quiet=self._feed.quiet,
@@ -131,6 +135,9 @@ class GameWire(Protocol):
         for timer in (self._turn, self._alive):
             if timer is not None and timer.active():
                 timer.cancel()
+        for event in self._feed.quiet():
+            if isinstance(event, HeardLine | Prompt):
+                self.session.left_with(event.text)
         self.session.lost()
         has_left = reason.check(ConnectionDone) is not None
         why = self._why if self._cause or has_left else reason.getErrorMessage()

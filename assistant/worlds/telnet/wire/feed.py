@@ -17,7 +17,7 @@ from mud_assistant.assistant.worlds.telnet.wire.telnet_codec import (
     TelnetCodec,
 )
 from mud_assistant.assistant.worlds.telnet.wire.text import LineTooLong, TextReader
-from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause, Closed, HeardLine, Secret, WireEvent
+from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause, Closed, HeardLine, Pause, Secret, WireEvent
 
 #: The most requests and data of options without a line of text between them.
 MOST_OPTIONS = 2000
@@ -118,7 +118,7 @@ class Feed:
                         self._negotiated = 0
                     yield event
             elif isinstance(piece, PromptMark):
-                yield from self._text.mark()
+                yield from list(self._text.mark()) or (Pause(),)
             elif isinstance(piece, OptionRequest):
                 yield from self._request(piece)
             elif piece.option == MCCP2 and self._options.is_on(MCCP2):

@@ -71,6 +71,10 @@ class Prompt(Struct, frozen=True):
     text: str
 
 
+class Pause(Struct, frozen=True):
+    """The game marked the end of what belongs together (GA or EOR), and shows no prompt."""
+
+
 class Gmcp(Struct, frozen=True):
     """A message of GMCP. `value` is None where it has none, and a text where it is no JSON."""
 
@@ -108,4 +112,4 @@ class Closed(Struct, frozen=True):
     cause: Cause
 
 
-WireEvent = HeardLine | Prompt | Gmcp | Msdp | Mssp | Secret | Closed
+WireEvent = HeardLine | Prompt | Pause | Gmcp | Msdp | Mssp | Secret | Closed

@@ -3,8 +3,8 @@ from __future__ import annotations
 import re
 import tracemalloc
 import zlib
-from collections.abc import Callable, Iterable, Iterator
-from itertools import pairwise, repeat
+from collections.abc import Callable, Iterable
+from itertools import pairwise
 from random import Random
 from time import process_time
 
@@ -24,10 +24,10 @@ from mud_assistant.assistant.worlds.telnet.wire.wire_events import (
     Secret,
     WireEvent,
 )
+from tests.assistant.worlds.telnet.attacks import ATTACKS, MEGABYTE
 from tests.assistant.worlds.telnet.recorded import every, load, ways
 
 PROMPT = re.compile(r"\d+H \d+M \d+V (?:\(\w+\) )*> |\[ \d+/\d+ hp \d+/\d+ energy \] |> ")
-MEGABYTE = 1024 * 1024
 
 
 def played(cuts: Iterable[bytes]) -> tuple[list[WireEvent], bytes]:
@@ -217,22 +217,6 @@ def test_no_text_is_two_lines_or_a_command(text: str, most: int) -> None:
     assert sent.endswith(b"\r\n")
     assert not re.search(rb"[\x00-\x1f\x7f\xff]", sent[:-2])
     assert len(sent) <= most + 2
-
-
-def _bomb() -> Iterator[bytes]:
-    packed = zlib.compress(b"\n" * (20 * MEGABYTE), 9)
-    yield b"\xff\xfb\x56\xff\xfa\x56\xff\xf0"
-    yield from (packed[at : at + 65_536] for at in range(0, len(packed), 65_536))
-
-
-ATTACKS: list[tuple[Callable[[], Iterable[bytes]], Cause]] = [
-    (_bomb, Cause.BOMB),
-    (lambda: [b"\xff\xfa\xc9", *repeat(b"x" * 65_536, 200)], Cause.SUBNEGOTIATION),
-    (lambda: repeat(b"x" * 65_536, 160), Cause.LONG_LINE),
-    (lambda: repeat(b"\xff\xfb\x01\xff\xfc\x01" * 5000, 200), Cause.OPTIONS),
-    (lambda: repeat(b"\xff\xfd\x18\xff\xfa\x18\x01\xff\xf0" * 5000, 200), Cause.OPTIONS),
-    (lambda: [b"\x1b]", *repeat(b"x" * 65_536, 160)], Cause.LONG_LINE),
-]
 
 
 @pytest.mark.parametrize(("attack", "cause"), ATTACKS)

@@ -22,7 +22,7 @@ from tests.assistant.worlds.telnet.played_game import hearing_by
 
 
 def test_these_profiles_come_with_the_package() -> None:
-    assert shipped_profiles() == ("diku", "evennia", "lp", "moo", "mudpy", "pennmush", "ranvier")
+    assert shipped_profiles() == ("diku", "evennia", "irc", "lp", "moo", "mudpy", "pennmush", "ranvier")
     for name in shipped_profiles():
         profile = shipped_profile(name, "Sage")
         assert profile.heard

@@ -12,7 +12,7 @@ from twisted.python.failure import Failure
 from mud_assistant.assistant.events.events import Arrived, Emoted, Left, Noticed, Said
 from mud_assistant.assistant.worlds.telnet.reading.game_ears import NOTICED_AT_ONCE
 from mud_assistant.assistant.worlds.telnet.reading.wire_reading import hear_wire
-from mud_assistant.assistant.worlds.telnet.wire.wire_events import Gmcp, HeardLine, Msdp, Prompt
+from mud_assistant.assistant.worlds.telnet.wire.wire_events import Gmcp, HeardLine, Msdp, Pause, Prompt
 from mud_assistant.tools.errors import ToolFailed
 from mud_assistant.tools.testing import now
 from mud_assistant.tools.trust import Kind
@@ -259,3 +259,36 @@ def test_a_name_of_several_words_counts_when_its_bearer_was_seen_here() -> None:
     assert [type(one) for one in heard.lines('Fluffy Bunny says, "x"')] == [Noticed]
     (paged,) = heard.lines('Fluffy Bunny pages, "psst"')
     assert paged.who == event.who
+
+
+def test_who_speaks_right_after_a_room_was_shown_is_heard() -> None:
+    heard = hearing("evennia")
+    room = (("Limbo", "cyan"), ("A void.", ""), ("Exits: south", "bright white"), ("Characters: Anna", "bright white"))
+    for text, colour in room:
+        heard.ears.line(text, colour)
+    hear_wire(heard.ears, Pause())
+    assert heard.around.room.name == "Limbo"
+    heard.ears.line('Anna says, "Hello, Sage!"')
+    assert [type(event).__name__ for event in heard.events] == ["Said"]
+
+
+def test_a_thing_that_is_described_in_a_sentence_has_a_short_name() -> None:
+    heard = hearing("ranvier")
+    room = (("White Room", "yellow"), ("A room.", ""), ("[Item] A wooden chest rests in the corner, badly rusted.", ""))
+    for text, colour in (*room, ("[Item] A moldy slice of cheese", ""), ("[Exits: east]", "")):
+        heard.ears.line(text, colour)
+    heard.ears.prompt("[ 1/1 hp ]")
+    assert heard.around.room.things == ["wooden chest", "moldy slice of cheese"]
+
+
+def test_an_echo_that_the_game_broke_into_two_lines_is_one() -> None:
+    heard = hearing("mudpy")
+    done = Deferred.fromCoroutine(heard.body.say("I could never keep to one. Ask me again, and it is another."))
+    heard.ears.line('You say, "I could never keep to one. Ask me again, and it')
+    assert not done.called
+    heard.ears.line('is another."')
+    assert (done.called, heard.lines()) == (True, [])
+    done = Deferred.fromCoroutine(heard.body.say("I could never keep to one."))
+    heard.ears.line('You say, "Something else that somebody made the game print here, and more')
+    assert not done.called
+    done.addErrback(lambda _: None)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mud_assistant.assistant.worlds.telnet.profiles.session_tables import read_session
 from mud_assistant.assistant.worlds.telnet.session.game_session import MOST_HELD, NO_PROMPT, STALE_AFTER
 from mud_assistant.assistant.worlds.telnet.session.session_state import State, shape_of
-from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause, Gmcp, Prompt
+from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause, Gmcp, Pause, Prompt
 from tests.assistant.worlds.telnet.games import GAMES, POINTS, WHO
 from tests.assistant.worlds.telnet.recorded import load
 from tests.assistant.worlds.telnet.scripted import PASSWORD, Stage, script_of, shipped
@@ -290,3 +290,22 @@ def test_after_the_end_every_line_is_dropped() -> None:
     stage.end()
     _many(stage, 3, lambda number: f"say {number}")
     assert (stage.typed(), stage.dropped) == ([], ["say 0", "say 1", "say 2"])
+
+
+def test_the_last_words_of_a_game_that_closes_say_that_it_is_for_good() -> None:
+    stage = playing("ranvier")
+    stage.send(b"\r\nConnection taken over by another client. Goodbye.")
+    stage.end()
+    assert stage.causes == [Cause.USURPED]
+    stage = playing("ranvier")
+    stage.send(b"\r\nBertil says: 'Connection taken over by another client. Goodbye.'")
+    stage.end()
+    assert stage.causes == [Cause.LEFT]
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_where_the_room_that_is_shown_at_login_ends_is_told(game: str) -> None:
+    stage = Stage(shipped(game, WHO.name), WHO)
+    stage.follow(GAMES[game])
+    stage.wait()
+    assert stage.events[-1] == Pause()

@@ -8,6 +8,7 @@ import pytest
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
+from mud_assistant.assistant.worlds.telnet.guest_rights import GuestRights
 from mud_assistant.assistant.worlds.telnet.profiles.profile import shipped_profile, shipped_profiles
 from mud_assistant.assistant.worlds.telnet.reading.answer_window import UNCONFIRMED_AFTER
 from mud_assistant.assistant.worlds.telnet.telnet_body import TelnetBody
@@ -340,3 +341,11 @@ def test_everybody_is_told_once_that_a_machine_speaks() -> None:
     heard.lines("Bob tells you, 'and me?'", colour="red")
     now(body.page("Bob", "And you."))
     assert game.witnessed[-1] == Act("page", "And you. (A machine plays me.)", "Bob")
+
+
+def test_who_asked_is_told_in_the_words_that_are_meant_for_them(diku: PlayedGame) -> None:
+    anna = next(diku.heard.persons.meet(one.name) for one in now(diku.heard.body.look()).people)
+    rights = GuestRights(diku.heard.body, "Sage")
+    now(rights.tell(anna, 'Sage tells you, "I must ask first."'))
+    now(rights.tell(anna, "Sage has forgotten you."))
+    assert [act.text for act in diku.witnessed] == ["I must ask first.", "(Sage has forgotten you.)"]

@@ -1,0 +1,3 @@
+'use strict';
+
+module.exports = [{ name: 'health', base: 101 }, { name: 'energy', base: 100 }];
