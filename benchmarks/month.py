@@ -97,7 +97,7 @@ def _days(found: dict[str, float]) -> list[Figure]:
 
 
 def _month(found: dict[str, Any], days: int) -> list[Figure]:
-    told = ", ".join(f"{count} {state}" for state, count in found["states"].items() if count)
+    told = ", ".join([*(f"{count} {state}" for state, count in found["states"].items() if count), *found["late"][:3]])
     kept = 100 * (1 - len(found["late"]) / max(1, found["promised"]))
     promises, restarts = f"{found['promised']} promises", f"{found['restarts']} restarts half-way"
     name = "month"

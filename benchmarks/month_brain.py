@@ -13,8 +13,8 @@ from mud_assistant.llm.testing import Call, RecordedRequest, Reply, Step
 ACCEPTS = ("I will.", "Gladly, I will remember it.", "Of course, I shall.", "I promise.", "Very well, I will.")
 _OTHER = ("It is a quiet place.", "I will slay the dragon for you tomorrow.", "Well met.", "Ask somebody else.")
 _ASKED = re.compile(r"remind me|when they come|come to House|wait here")
-#: What a night asks for: notes of what was heard, or insights.
-_NIGHT = re.compile(r'Answer with a JSON object: \{"(notes|insights)"')
+#: What a night asks for: notes of what was heard, insights, or which of two lines holds.
+_NIGHT = re.compile(r'Answer with a JSON object: \{"(notes|insights|pairs)"')
 
 
 class Brain:
