@@ -34,7 +34,7 @@ export PIP_NO_PYTHON_VERSION_WARNING := 1
 # Byte code is kept, whatever the machine says: the tests start a thousand processes, and each would compile us anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help trial game test collected test-evennia test-clients check lint types bench bench-full lock clean
+.PHONY: help trial game test programs collected test-evennia test-clients check lint types bench bench-full lock clean
 
 help:
 	@sed -n '1,15s/^# \{0,1\}//p' Makefile
@@ -47,13 +47,9 @@ game: $(GAME)/.run
 
 # First of all what one core does alone: two of them at once.
 test:
-	@$(MAKE) --no-print-directory -j2 types $(OLDEST)/.dev newer-environment lint collected
-	@scripts/debian.sh strace=strace chromium=chromium /usr/lib/postgresql=postgresql \
-	    /usr/sbin/pgbouncer=pgbouncer /usr/lib/python3/dist-packages/searx/webapp.py=searx 1>&2
-	@scripts/telnet_games.sh "$(PYTHON)" 1>&2
+	@$(MAKE) --no-print-directory -j2 types $(OLDEST)/.dev newer-environment lint collected programs
 	$(VENV)/bin/python -m pytest $(PARALLEL) $(ARGS)
 ifeq ($(ARGS),)
-	@scripts/web_client.sh 1>&2
 	@echo "on Twisted 24.11, the oldest we run on: what goes over Twisted (tests/conftest.py says what does not), and Evennia:"
 	$(OLDEST)/bin/python -m pytest -q $(GAMES) --twisted
 	@$(MAKE) --no-print-directory test-evennia-6
@@ -61,6 +57,13 @@ else
 	@echo "on Twisted 24.11, the oldest we run on: what goes over Twisted (tests/conftest.py says what does not):"
 	$(OLDEST)/bin/python -m pytest -q $(PARALLEL) --twisted --ignore=tests/evennia $(ARGS)
 endif
+
+# What is no package of ours and is needed by some tests.
+programs:
+	@scripts/debian.sh strace=strace chromium=chromium /usr/lib/postgresql=postgresql \
+	    /usr/sbin/pgbouncer=pgbouncer /usr/lib/python3/dist-packages/searx/webapp.py=searx 1>&2
+	@scripts/telnet_games.sh "$(PYTHON)" 1>&2
+	@scripts/web_client.sh 1>&2
 
 # The byte code of ours, and what pytest makes of the test files: each of its processes would make it anew, all at once.
 # What is wrong with a test file is told when the tests are run.
