@@ -31,26 +31,27 @@ _PURE = re.compile(
         benchmarks/ | clients/ | crash/ | live/ | machines/ | policy/ | test_(adding|docs|edge|limits|postgres|public)
         | contracts/test_(memories|world)
         | assistant/(
-            characters | checks | config | language | memory | models | talk | web
+            characters | checks | config | language | life | loop | memory | models | talk | web
             | surfaces/(gateway|journal|replay|setup|trial)
         )/
         | assistant/test_(
-            acted_out | everybody | former | front | granted | manner | offered | overheard | private | recollecting
-            | repeats | shown | told | visits
+            acted_out | everybody | former | front | granted | manner | offered | outages | overheard | private
+            | recollecting | repeats | shown | starting_heap | told | visits
         )
         | assistant/events/test_tick_model
         | assistant/gateway/(http/test_strict | keys/)
-        | assistant/gateway/test_(cases | images | odd | other | planted | responses | sentences)
+        | assistant/gateway/test_(
+            cases | forwarded_model | images | odd | other | planted | responses | sentences | turn_model
+        )
         | assistant/journal/(file/test_migration | postgres/test_(?!listener|outages|writer) | repair | tables)
-        | assistant/journal/(sqlite/test_durability | test_copying)
+        | assistant/journal/(sqlite/test_durability | test_copying | test_promise_kills)
         | assistant/keys/test_(?!log)
-        | assistant/loop/test_(lines|run)_model
         | assistant/page/(reading | views | test_(approvals | in_a | leaks | money | openapi | unreadable))
-        | assistant/service/(wording | test_(bettering | usage))
-        | assistant/worlds/telnet/(live/ | test_guest_costs)
+        | assistant/service/(operations | wording | test_(bettering | usage))
+        | assistant/worlds/telnet/(live/ | test_(?!guest_life|link|logins|telnet_guest))
         | llm/(dialects | embeddings | fallback | loose_json | modes | packing | providers | tokens | wire)/
-        | llm/(embedded/test_(bert | convert | parts | store | upstream) | test_odd | testing/test_fake)
-        | resilience/(admission/test_breaker | budget/test_(?!learned|shared) | test_simulated)
+        | llm/(embedded/test_(bert | convert | fetch | parts | store | upstream) | test_odd | testing/test_fake)
+        | resilience/(admission/test_breaker | budget/test_(?!learned|shared) | test_(permits | simulated))
         | tools/(policy | text | verbs | web/(extracting | read | search | source | test_))
     )""",
     re.VERBOSE,
