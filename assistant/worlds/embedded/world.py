@@ -106,7 +106,7 @@ def notes_typing(verb: _Verb[_Body, _P, _Made]) -> _Verb[_Body, _P, _Made]:
 
     @wraps(verb)
     async def noting(body: _Body, /, *args: _P.args, **named: _P.kwargs) -> _Made:
-        body.note_typing()
+        body.typed_at = body.world.seconds()
         return await verb(body, *args, **named)
 
     return noting

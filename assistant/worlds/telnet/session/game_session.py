@@ -152,8 +152,7 @@ class GameSession:
     def _is_over(self, text: str) -> bool:
         """Tell whether a line shows that what the game waited for is over.
 
-        An unknown prompt may be the first half of a line that came late. A game without prompts shows by any line that
-        it waits no more, once it was answered.
+        An unknown prompt may be the first half of a late line. A game without prompts shows it by any line.
         """
         is_half = bool(self._prompt) and text.startswith(self._prompt)
         without_prompts = not (self._profile.prompts or self._shape)
@@ -220,8 +219,7 @@ class GameSession:
 
     def _try_step(self) -> None:
         """Answer what the game asks, or begin to play when it says so."""
-        typed = self._login.answer(is_secret=self._is_secret)
-        if typed is not None:
+        if (typed := self._login.answer(is_secret=self._is_secret)) is not None:
             self._hooks.send(typed)
             self._prompt = ""
             if self._late is not None:
@@ -234,7 +232,9 @@ class GameSession:
                 self._enter_shown(line.text)
                 self._tell(line)
             # What somebody says now is no part of the room that was shown.
-            self._tell(Prompt(self._prompt)) if self._prompt else self._hooks.on_event(Pause())
+            if self._prompt:
+                self._tell(Prompt(self._prompt))
+            self._hooks.on_event(Pause())
             self._settle()
 
     def _stir(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from twisted.internet.error import ConnectionDone
@@ -16,8 +16,10 @@ from mud_assistant.assistant.worlds.telnet.session.game_session import GameSessi
 from mud_assistant.assistant.worlds.telnet.session.login import Credentials, LoginScript, Typed
 from mud_assistant.assistant.worlds.telnet.session.session_state import Hooks, State
 from mud_assistant.assistant.worlds.telnet.wire.feed import Feed
-from mud_assistant.assistant.worlds.telnet.wire.irc_feed import IrcFeed
 from mud_assistant.assistant.worlds.telnet.wire.wire_events import Cause, HeardLine, Prompt, WireEvent
+
+if TYPE_CHECKING:
+    from mud_assistant.assistant.worlds.telnet.wire.irc_feed import IrcFeed
 
 #: Seconds without a byte from us after which NOP is sent, which is no command of the game.
 KEEP_ALIVE = 240.0
@@ -58,6 +60,15 @@ class LinkListener(Struct, frozen=True):
     may_act: Callable[[], bool] = lambda: True
 
 
+def _feed_of(place: GamePlace, *, compress: bool) -> Feed | IrcFeed:
+    """Return what reads the game. Twisted's client of IRC takes the reactor when it is imported."""
+    if not place.channel:
+        return Feed(place.profile.split, encoding=place.encoding, compress=compress)
+    from mud_assistant.assistant.worlds.telnet.wire import irc_feed  # noqa: PLC0415  (as said)
+
+    return irc_feed.IrcFeed(place.channel)
+
+
 class GameWire(Protocol):
     """One connection. `on_lost` is told once when it is gone, and why; `on_entered` each state of the session."""
 
@@ -75,8 +86,7 @@ class GameWire(Protocol):
     ) -> None:
         self._place, self._clock, self._listener, self._on_lost = place, clock, listener, on_lost
         self._on_entered = on_entered
-        telnet = Feed(place.profile.split, encoding=place.encoding, compress=compress)
-        self._feed = IrcFeed(place.channel) if place.channel else telnet
+        self._feed = _feed_of(place, compress=compress)
         hooks = Hooks(
             send=self._type,
             quiet=self._feed.quiet,
