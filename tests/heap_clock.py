@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from heapq import heappop, heappush
 from itertools import count
 
@@ -30,10 +30,6 @@ class HeapClock(Clock):
         call = DelayedCall(self.seconds() + delay, callable, args, kw, lambda _: None, self._push, seconds=self.seconds)
         self._push(call)
         return call
-
-    def getDelayedCalls(self) -> Sequence[IDelayedCall]:
-        """Return the calls that are to come."""
-        return [call for at, _, call in sorted(self._heap, key=lambda one: one[:2]) if self._is_due(at, call)]
 
     def advance(self, amount: float) -> None:
         """Move time on by so many seconds, and make the calls that are due."""
