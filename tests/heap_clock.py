@@ -31,6 +31,10 @@ class HeapClock(Clock):
         self._push(call)
         return call
 
+    def pending(self) -> int:
+        """Return how many calls are to come."""
+        return sum(self._is_due(at, call) for at, _, call in self._heap)
+
     def advance(self, amount: float) -> None:
         """Move time on by so many seconds, and make the calls that are due."""
         self.rightNow += amount

@@ -267,5 +267,5 @@ def demand(kind: Callable[[HeapClock], Server], minutes: int, *, tells: bool) ->
     for running in callers:
         running.addErrback(lambda _: None)
         running.cancel()
-    assert clock.getDelayedCalls() == []
+    assert clock.pending() == 0
     return counted[True], counted[False], minutes

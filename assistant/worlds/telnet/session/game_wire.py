@@ -10,6 +10,7 @@ from twisted.internet.error import ConnectionDone
 from twisted.internet.interfaces import IDelayedCall, IReactorTime
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
+from twisted.python.reflect import namedAny
 
 from mud_assistant.assistant.worlds.telnet.profiles.session_tables import SessionProfile
 from mud_assistant.assistant.worlds.telnet.session.game_session import GameSession
@@ -26,6 +27,7 @@ KEEP_ALIVE = 240.0
 #: Events of one turn of the reactor, lines of one piece, and bytes that may be unread: by the game, and by us.
 EVENTS_A_TURN, MOST_LINES, MOST_UNREAD = 200, 5000, 64 * 1024
 NOP = b"\xff\xf1"
+_IRC = "mud_assistant.assistant.worlds.telnet.wire.irc_feed.IrcFeed"
 _HIDDEN = b"(a secret)\r\n"
 
 
@@ -64,9 +66,8 @@ def _feed_of(place: GamePlace, *, compress: bool) -> Feed | IrcFeed:
     """Return what reads the game. Twisted's client of IRC takes the reactor when it is imported."""
     if not place.channel:
         return Feed(place.profile.split, encoding=place.encoding, compress=compress)
-    from mud_assistant.assistant.worlds.telnet.wire import irc_feed  # noqa: PLC0415  (as said)
-
-    return irc_feed.IrcFeed(place.channel)
+    made: Callable[[str], IrcFeed] = namedAny(_IRC)
+    return made(place.channel)
 
 
 class GameWire(Protocol):
