@@ -83,7 +83,7 @@ class WorldConfig(Settings):
     telnet: Annotated[str, Field(description=_WRITE), AfterValidator(_address)] = ""
     #: The SHA-256 of the certificate of a game that signed it itself; empty: the certificate is checked as usual.
     fingerprint: Annotated[str, AfterValidator(_fingerprint)] = ""
-    #: How the game words things: diku, evennia, irc, lp, moo, mudpy, ranvier, or a file (docs/telnet.md).
+    #: How the game words things: diku, evennia, irc, lp, moo, mudpy, pennmush, ranvier, or a file (docs/telnet.md).
     profile: str = Field(default="", max_length=400)
     #: The account that the character belongs to, where the game has accounts beside characters; {name} stands for the
     #: character's name, which is that of [assistant].
@@ -115,7 +115,7 @@ class WorldConfig(Settings):
         if self.telnet and not self.profile:
             raise ValueError(
                 'telnet needs profile, which says how the game words things: profile = "diku", "evennia", "irc", '
-                '"lp", "moo", "mudpy", "ranvier" or a file'
+                '"lp", "moo", "mudpy", "pennmush", "ranvier" or a file'
             )
         if self.fingerprint and not (self.telnet and parse_address(self.telnet).is_tls):
             raise ValueError('fingerprint is that of a TLS certificate: write telnet = "telnets://HOST:PORT" with it')

@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from mud_assistant.assistant.worlds.telnet.profiles.profile import shipped_profiles
 from mud_assistant.llm.testing import Call
 from tests.assistant.worlds.telnet.tbamud_server import PASSWORD
 from tests.live.command import Command, run, start
@@ -91,6 +92,7 @@ async def test_what_is_missing_is_said(tmp_path: Path) -> None:
     taught = await run(["play", "--help"], b"", folder=str(tmp_path))
     assert "examples:" in taught.out
     assert "--dry" in taught.out
+    assert [name for name in shipped_profiles() if name not in taught.out] == []
 
 
 async def test_setup_asks_for_the_game_and_matches_its_profile(tmp_path: Path) -> None:
@@ -102,6 +104,7 @@ async def test_setup_asks_for_the_game_and_matches_its_profile(tmp_path: Path) -
             "yes",
         )  # fmt: skip
         asked = await run(["setup"], "".join(f"{one}\n" for one in answers).encode(), ENVIRONMENT, str(tmp_path))
+        assert [name for name in shipped_profiles() if f"  {name:<8}  \n" in asked.out] == []
         assert "It is there. It shows: 'By what name do you wish to be known?'" in asked.out
         written = tomllib.loads((tmp_path / "assistant.toml").read_text())
         assert "ok       world: the game at" in asked.out

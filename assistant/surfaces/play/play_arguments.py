@@ -32,7 +32,8 @@ def add_play(commands: Any) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     play.add_argument("telnet", nargs="?", metavar="HOST:PORT", help='the game; "telnets://HOST:PORT" for TLS')
-    play.add_argument("--profile", metavar="PROFILE", help="diku, evennia, irc, lp, moo, mudpy, ranvier, or a file")
+    profiles = "diku, evennia, irc, lp, moo, mudpy, pennmush, ranvier, or a file"
+    play.add_argument("--profile", metavar="PROFILE", help=profiles)
     play.add_argument("--name", help="what the character is called in the game (default: that of [assistant])")
     play.add_argument("--account", help="its account, where the game has accounts beside characters")
     play.add_argument(

@@ -26,7 +26,8 @@ _READ_SECONDS = 30.0
 _LIKE = {
     "diku": "DikuMUD, CircleMUD, tbaMUD, ROM, SMAUG", "evennia": "Evennia, from outside",
     "irc": "a channel of IRC",
-    "lp": "LPMud, FluffOS, LDMud", "moo": "LambdaMOO, ToastStunt", "mudpy": "mudpy", "ranvier": "Ranvier",
+    "lp": "LPMud, FluffOS, LDMud", "moo": "LambdaMOO, ToastStunt", "mudpy": "mudpy", "pennmush": "PennMUSH",
+    "ranvier": "Ranvier",
 }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import pytest
 from mud_assistant.assistant.config.settings import SettingsError, read_settings
 from mud_assistant.assistant.config.world_config import GameAddress, parse_address
 from mud_assistant.assistant.worlds.telnet.game_access import access_of
+from mud_assistant.assistant.worlds.telnet.profiles.profile import shipped_profiles
 
 GAME = '[world]\ntelnet = "localhost:4000"\nprofile = "diku"\n'
 DIGEST = "ab:" * 31 + "cd"
@@ -60,3 +61,11 @@ def test_each_character_of_a_worker_has_a_password_of_its_own(tmp_path: Path) ->
     assert access.password == "file:keys/mira"
     who = access.credentials("secret")
     assert (who.name, who.account, "secret" in repr(who)) == ("Mira", "Miras keeper", False)
+
+
+def test_a_game_without_a_profile_is_told_each_that_ships(tmp_path: Path) -> None:
+    path = tmp_path / "assistant.toml"
+    path.write_text('[world]\ntelnet = "localhost:4000"\n')
+    with pytest.raises(SettingsError) as refused:
+        read_settings(path, {})
+    assert [name for name in shipped_profiles() if f'"{name}"' not in str(refused.value)] == []
