@@ -55,31 +55,21 @@ class _KeptPersons(Struct):
 class Persons:
     """The people of one game. `wall` gives seconds since 1970, `levels` the level of the names that the owner lifts.
 
-    An id in place of a name means that holder, who has the name again at each start.
-
-    `kept` is what `dump` gave earlier; `changed` is called after each change that has to be kept.
+    An id in place of a name means that holder, who has the name again at each `restore`.
     """
 
-    def __init__(
-        self,
-        game: str,
-        wall: Callable[[], float],
-        levels: Mapping[str, int] | None = None,
-        kept: bytes = b"",
-        changed: Callable[[], None] = lambda: None,
-    ) -> None:
+    def __init__(self, game: str, wall: Callable[[], float], levels: Mapping[str, int] | None = None) -> None:
         self.game = game
         self._wall = wall
         self._levels = {name.casefold(): clamp_level(level) for name, level in (levels or {}).items()}
         #: Called after each change that has to be kept.
-        self.on_change = changed
+        self.on_change: Callable[[], None] = lambda: None
         self._holders: dict[str, list[Holder]] = {}
         #: The names whose last holder sleeps.
         self._asleep: set[str] = set()
         self._tries: dict[str, int] = {}
         self._by_id: dict[str, Holder] = {}
         self.world = Principal(f"game:{game}", "the game", Kind.WORLD, permission=0, trust=0)
-        self.restore(kept)
 
     def restore(self, kept: bytes) -> None:
         """Know those whom `dump` gave, in place of all who are known. Raises ValueError for what cannot be read."""
@@ -157,27 +147,28 @@ class Persons:
         ids = [one.id for one in self._holders.get(name.casefold(), [])]
         return lambda: {id_: _hash(phrase, id_) for id_ in ids}
 
-    def set_phrase(self, name: str, phrase: str, hashes: Mapping[str, bytes] | None = None) -> bool:
-        """Keep the hash of a pass-phrase for the present holder. Return False for one that is too short.
+    def set_phrase(self, name: str, phrase: str, hashes: Mapping[str, bytes]) -> bool:
+        """Keep the hash of a pass-phrase for the present holder, as `phrase_hashes` made it.
 
-        `hashes` is what `phrase_hashes` made; without them the hash is made here.
+        Return False for a phrase that is too short, and for a holder who came after it was told.
         """
         holder = self._holders.get(name.casefold(), [None])[-1]
         if holder is None or len(phrase.strip()) < SHORTEST_PHRASE or name.casefold() in self._asleep:
             return False
-        holder.phrase = _hash(phrase, holder.id) if hashes is None else hashes.get(holder.id, b"")
+        if holder.id not in hashes:
+            return False
+        holder.phrase = hashes[holder.id]
         self.on_change()
         return True
 
-    def wake_by_phrase(self, name: str, phrase: str, hashes: Mapping[str, bytes] | None = None) -> Principal | None:
-        """Return the earlier holder who told this pass-phrase, who has the name again; None for nobody.
+    def wake_by_phrase(self, name: str, hashes: Mapping[str, bytes]) -> Principal | None:
+        """Return the earlier holder whose pass-phrase has the hash that `phrase_hashes` made; None for nobody.
 
-        `hashes` is what `phrase_hashes` made; without them they are made here.
+        They have the name again.
         """
         key = name.casefold()
         if self._tries.get(key, 0) >= MOST_TRIES:
             return None
-        hashes = self.phrase_hashes(name, phrase)() if hashes is None else hashes
         told = (one for one in self._holders.get(key, []) if one.phrase and one.id in hashes)
         found = next((one for one in told if compare_digest(one.phrase, hashes[one.id])), None)
         if found is None:

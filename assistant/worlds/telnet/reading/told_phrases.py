@@ -36,7 +36,7 @@ class ToldPhrases:
 
     def _took(self, name: str, phrase: str, hashes: Hashes) -> None:
         self._names.discard(name)
-        if (known := self._persons.wake_by_phrase(name, phrase, hashes)) is not None:
+        if (known := self._persons.wake_by_phrase(name, hashes)) is not None:
             self._notice(known_again(name, known.id.rpartition("#")[2].split(".")[0]))
         else:
             self._notice(phrase_kept(name, is_kept=self._persons.set_phrase(name, phrase, hashes)))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from random import Random
 
 import pytest
 
 from mud_assistant.assistant.worlds.telnet.reading.name_holders import MOST_TRIES, UNSEEN, Persons
-from mud_assistant.tools.trust import Kind, authority_of_words
+from mud_assistant.tools.trust import Kind, Principal, authority_of_words
 from tests.assistant.worlds.telnet.played_game import START, hearing
 
 DAY = 86_400.0
@@ -27,6 +28,21 @@ def persons(time: Time, **levels: int) -> Persons:
     return Persons("game", time, levels)
 
 
+def restored(known: Persons, time: Time, levels: Mapping[str, int] | None = None) -> Persons:
+    """The persons of the next start, from what was kept."""
+    again = Persons("game", time, levels)
+    again.restore(known.dump())
+    return again
+
+
+def keeps(known: Persons, name: str, phrase: str) -> bool:
+    return known.set_phrase(name, phrase, known.phrase_hashes(name, phrase)())
+
+
+def wakes(known: Persons, name: str, phrase: str) -> Principal | None:
+    return known.wake_by_phrase(name, known.phrase_hashes(name, phrase)())
+
+
 def test_a_principal_is_the_name_the_game_and_the_date_first_seen() -> None:
     bob = persons(Time()).meet("Bob")
     assert (bob.id, bob.name, bob.kind) == ("bob@game#2026-11-18", "Bob", Kind.PLAYER)
@@ -39,12 +55,12 @@ def test_the_same_name_is_the_same_person_whatever_its_case_and_after_a_restart(
     bob = known.meet("Bob")
     time.now += 89 * DAY
     assert known.meet("BOB") == bob
-    again = Persons("game", time, kept=known.dump())
+    again = restored(known, time)
     assert again.meet("bob").id == bob.id
     assert again.who_is(bob.id) == bob
     assert again.who_is("") is None
     with pytest.raises(ValueError, match="who is who cannot be read"):
-        Persons("game", time, kept=b"{")
+        again.restore(b"{")
 
 
 def test_what_has_to_be_kept_is_told() -> None:
@@ -53,7 +69,8 @@ def test_what_has_to_be_kept_is_told() -> None:
     def changed() -> None:
         count[0] += 1
 
-    known = Persons("game", time, changed=changed)
+    known = persons(time)
+    known.on_change = changed
     known.meet("Bob")
     known.meet("Bob")
     assert count[0] == 1
@@ -110,20 +127,20 @@ def test_a_higher_level_is_no_sign() -> None:
 def test_a_pass_phrase_told_earlier_wakes_its_holder_and_is_not_guessed() -> None:
     known = persons(Time())
     bob = known.meet("Bob")
-    assert not known.set_phrase("Bob", "short")
-    assert not known.set_phrase("Zoe", "the red fox jumps")
-    assert known.set_phrase("Bob", "the red fox jumps")
+    assert not keeps(known, "Bob", "short")
+    assert not keeps(known, "Zoe", "the red fox jumps")
+    assert keeps(known, "Bob", "the red fox jumps")
     assert b"red fox" not in known.dump()
     known.new_holder("Bob")
     other = known.meet("Bob")
-    assert known.wake_by_phrase("Bob", "the red dog jumps") is None
-    assert known.wake_by_phrase("Bob", " The red  FOX jumps") == bob
+    assert wakes(known, "Bob", "the red dog jumps") is None
+    assert wakes(known, "Bob", " The red  FOX jumps") == bob
     assert known.meet("Bob") == bob
     known.new_holder("Bob")
     assert known.meet("Bob").id not in {bob.id, other.id}
     for number in range(MOST_TRIES):
-        assert known.wake_by_phrase("Bob", f"guess number {number}") is None
-    assert known.wake_by_phrase("Bob", "the red fox jumps") is None
+        assert wakes(known, "Bob", f"guess number {number}") is None
+    assert wakes(known, "Bob", "the red fox jumps") is None
     assert known.wake(bob.id) == bob
 
 
@@ -153,7 +170,7 @@ def test_no_private_word_reaches_a_new_holder_and_the_old_one_gets_theirs_back()
         known.note_mark("Bob", "Wa", 10)
         has_phrase = dice.random() < 0.1
         if has_phrase:
-            known.set_phrase("Bob", "the red fox jumps")
+            keeps(known, "Bob", "the red fox jumps")
         owners = {holder.id: "first"}
         person = "first"
         for turn in range(dice.randint(3, 12)):
@@ -161,7 +178,7 @@ def test_no_private_word_reaches_a_new_holder_and_the_old_one_gets_theirs_back()
             if happening == "leave":
                 time.now += dice.uniform(0, 80) * DAY
             elif happening == "restart":
-                known = Persons("game", time, kept=known.dump())
+                known = restored(known, time)
             elif happening == "given away":
                 person = f"other {turn}"
                 sign = dice.choice(("notice", "mark", "unseen"))
@@ -175,7 +192,7 @@ def test_no_private_word_reaches_a_new_holder_and_the_old_one_gets_theirs_back()
             assert owners.setdefault(now.id, person) == person
             known.note_mark("Bob", "Wa" if person == "first" else person, 1 if person != "first" else 10)
         if person != "first":
-            woken = known.wake_by_phrase("Bob", "the red fox jumps") if has_phrase else known.wake(holder.id)
+            woken = wakes(known, "Bob", "the red fox jumps") if has_phrase else known.wake(holder.id)
             known.meet("Bob")
             returned += woken is not None and woken.id == holder.id == known.meet("Bob").id
             lost += woken is None or woken.id != holder.id
@@ -193,11 +210,11 @@ def test_the_owner_gives_a_name_back_by_the_id_of_its_earlier_holder_at_the_next
     time.now += DAY
     new = known.meet("Bob")
     assert new.id != old.id
-    again = Persons("game", time, {old.id: 1}, kept=known.dump())
+    again = restored(known, time, {old.id: 1})
     back = again.meet("Bob")
     assert (back.id, back.trust) == (old.id, 1)
     assert again.who_is(new.id) is not None
-    once_more = Persons("game", time, {old.id: 1}, kept=again.dump())
+    once_more = restored(again, time, {old.id: 1})
     once_more.new_holder("Bob")
     assert once_more.meet("Bob").id not in {old.id, new.id}
 
@@ -213,7 +230,8 @@ def test_a_pass_phrase_is_taken_with_hashes_that_another_thread_made() -> None:
     known.meet("Bob")
     work = known.phrase_hashes("Bob", "swallows in spring")
     known.meet("Carol")
-    woken = known.wake_by_phrase("Bob", "swallows in spring", work())
+    woken = known.wake_by_phrase("Bob", work())
     assert woken is not None
     assert woken.id == bob.id
-    assert known.wake_by_phrase("Bob", "swallows in spring", {}) is None
+    assert known.wake_by_phrase("Bob", {}) is None
+    assert not known.set_phrase("Carol", "swallows in spring", work()), "none of the hashes is hers"
