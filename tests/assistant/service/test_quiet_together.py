@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from twisted.internet.task import deferLater
@@ -15,9 +17,18 @@ from mud_assistant.llm.testing import FakeOllama, serve
 from tests.assistant.living import SAGE, reactor
 from tests.assistant.service.test_quiet import GOAL, OWNER, there
 from tests.assistant.service.test_service import asks, hello
-from tests.assistant.service.village import village
+from tests.assistant.service.village import Village, village
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
+
+
+async def lives_with_a_promise(here: Village, settings: Mapping[str, Any]) -> None:
+    """Start Sage, who answers and then has the promise."""
+    sage = here.start(settings)
+    here.says(sage, "Sage, hello")
+    await sage.settled()
+    assert sage.assistant is not None
+    await sage.assistant.context.memory.journal.save_goals([GOAL])
 
 
 async def test_all_processes_are_quiet_at_once_and_after_a_restart(tmp_path: Path, postgres_url: str) -> None:
@@ -44,11 +55,7 @@ async def test_a_promise_is_dropped_where_the_assistant_runs(tmp_path: Path, pos
         village(tmp_path, settings=shared, process="a") as one,
         village(tmp_path, settings=shared, process="b") as two,
     ):
-        sage = one.start({**asks(url), **shared})
-        one.says(sage, "Sage, hello")
-        await sage.settled()
-        assert sage.assistant is not None
-        await sage.assistant.context.memory.journal.save_goals([GOAL])
+        await lives_with_a_promise(one, {**asks(url), **shared})
         [shown] = await listed_promises.promised(there(two), SAGE.id)
         assert shown.text == GOAL.text
         with pytest.raises(HeldElsewhere):
@@ -75,11 +82,7 @@ async def test_a_process_that_was_started_again_drops_a_promise_at_once(tmp_path
         village(tmp_path, settings=shared, process="b") as other,
         village(tmp_path, settings=shared, process="a") as again,
     ):
-        sage = dead.start({**asks(url), **shared})
-        dead.says(sage, "Sage, hello")
-        await sage.settled()
-        assert sage.assistant is not None
-        await sage.assistant.context.memory.journal.save_goals([GOAL])
+        await lives_with_a_promise(dead, {**asks(url), **shared})
         with pytest.raises(HeldElsewhere):
             await listed_promises.drop(there(other), OWNER, SAGE.id, GOAL.id)
         await listed_promises.drop(there(again), OWNER, SAGE.id, GOAL.id)
