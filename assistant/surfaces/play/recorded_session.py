@@ -26,13 +26,12 @@ from mud_assistant.assistant.surfaces.play.asked_first import RecordingWanted
 from mud_assistant.assistant.surfaces.standalone import CANNOT_START
 from mud_assistant.assistant.surfaces.start_progress import Progress
 from mud_assistant.assistant.surfaces.trial.piped import PipeLines, PlainScreen, Screen
+from mud_assistant.assistant.worlds.telnet.session.game_session import SILENCE
 from mud_assistant.assistant.worlds.telnet.wire.feed import Feed
 from mud_assistant.assistant.worlds.telnet.wire.secured import game_endpoint
 from mud_assistant.assistant.worlds.telnet.wire.wire_events import Closed, HeardLine, Prompt, Secret, WireEvent
 from mud_assistant.tools.text.clean import clean_heard
 
-#: Seconds of silence after which what stands there is shown as a prompt.
-_SILENCE = 0.4
 _HIDDEN = b"(a secret)"
 #: Lines that tell a password where everybody sees it, as MOOs and Evennia want it: all behind the name is hidden.
 _OPEN = re.compile(r"(?:co|con|conn|connect|cr|cre|create)\s+(?:\"[^\"]*\"|\S+)\s+(?P<secret>\S.*)", re.IGNORECASE)
@@ -102,7 +101,7 @@ class RecordedSession(Protocol):
             self._keep("client", answers)
             self.transport.write(answers)
         self._stop_silence()
-        self._silence = self._clock.callLater(_SILENCE, lambda: self._show_all(self._feed.quiet()))
+        self._silence = self._clock.callLater(SILENCE, lambda: self._show_all(self._feed.quiet()))
 
     def connectionLost(self, reason: Failure = connectionDone) -> None:
         """End."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -22,9 +21,8 @@ from mud_assistant.assistant.surfaces.trial.piped import DiscreetScreen, PlainSc
 from mud_assistant.assistant.surfaces.trial.watching import TrialObserver
 from mud_assistant.assistant.surfaces.worker.members import Member
 from mud_assistant.assistant.worlds.telnet.guest_life import Watching
+from mud_assistant.assistant.worlds.telnet.wire.telnet_codec import PlainText, TelnetCodec
 from mud_assistant.tools.text.clean import one_line
-
-_NEGOTIATION = re.compile(rb"\xff\xfa.*?\xff\xf0|\xff[\xfb-\xfe].|\xff[\xf0-\xf9]", re.DOTALL)
 
 
 class PlayOptions(StandaloneOptions, frozen=True):
@@ -79,6 +77,8 @@ def _show_heard(screen: DiscreetScreen, event: Event) -> None:
 
 def _show_typed(screen: DiscreetScreen, data: bytes) -> None:
     """Show a line that was typed; what only negotiates is no line."""
-    typed = _NEGOTIATION.sub(b"", data)
+    codec = TelnetCodec()
+    codec.put(data)
+    typed = b"".join(piece.data for piece in iter(codec.take, None) if isinstance(piece, PlainText))
     if typed.strip():
         screen.show(f"> {one_line(typed.decode('utf-8', 'replace'), max_chars=500)}")

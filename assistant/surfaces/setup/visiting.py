@@ -79,9 +79,8 @@ class GameQuestions(Struct, frozen=True):
         except Unreachable as error:
             self.dialogue.tell(f"  It cannot be reached now: {error}")
             return FirstShown()
-        last = shown.prompt or next((line.text for line in reversed(shown.lines) if line.text.strip()), "nothing")
         runs = f"It runs {one_line(shown.codebase)}. " if shown.codebase else ""
-        self.dialogue.tell(f"  It is there. {runs}It shows: {one_line(last, max_chars=100)!r}")
+        self.dialogue.tell(f"  It is there. {runs}It shows: {one_line(shown.last, max_chars=100)!r}")
         return shown
 
     async def _profile(self, name: str, shown: FirstShown, old: str) -> str:

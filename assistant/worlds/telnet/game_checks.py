@@ -105,12 +105,11 @@ class _GameChecks:
         said = f"the game at {access.address} is there{by_tls}{codebase}"
         if shown.fits(access.profile):
             return f"{said}, and the profile knows how to log in"
-        last = shown.prompt or next((line.text for line in reversed(shown.lines) if line.text.strip()), "nothing")
         guess = shown.guess()
         better = f" The profile {guess} may fit." if guess and guess != self._config.world.profile else ""
         raise Problem(
             f"{said}, and the profile {self._config.world.profile} has no answer to what it shows: "
-            f"{one_line(last, max_chars=120)!r}.{better} See [login] of the profile (docs/telnet.md)"
+            f"{one_line(shown.last, max_chars=120)!r}.{better} See [login] of the profile (docs/telnet.md)"
         )
 
     async def login(self) -> str:

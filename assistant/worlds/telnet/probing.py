@@ -46,6 +46,12 @@ class FirstShown:
         """What the game says that it runs, empty for nothing."""
         return ", ".join(value for name in ("CODEBASE", "FAMILY") for value in self.told.get(name, ()))
 
+    @property
+    def last(self) -> str:
+        """What stands there last, a prompt or a line."""
+        lines = (line.text for line in reversed(self.lines) if line.text.strip())
+        return self.prompt or next(lines, "nothing")
+
     def fits(self, profile: Profile) -> bool:
         """Tell whether a profile has an answer to it."""
         script = LoginScript(profile.session, Credentials("Nobody", "-" * 8))

@@ -18,6 +18,7 @@ from mud_assistant.assistant.worlds.telnet.reading.line_reader import LineReadin
 from mud_assistant.assistant.worlds.telnet.reading.name_holders import Persons
 from mud_assistant.assistant.worlds.telnet.reading.surroundings import SeenSurroundings, read_room
 from mud_assistant.assistant.worlds.telnet.reading.wire_reading import hear_wire
+from mud_assistant.assistant.worlds.telnet.session.game_session import SILENCE
 from mud_assistant.assistant.worlds.telnet.wire.feed import Feed
 from mud_assistant.assistant.worlds.telnet.wire.wire_events import Closed, Prompt, Secret, WireEvent
 from mud_assistant.tools.text.clean import one_line
@@ -25,8 +26,8 @@ from mud_assistant.tools.trust import Kind, Principal
 
 #: The longest recording that is read, in rows, and the most lines that are told of each sort.
 MAX_ROWS, MAX_TOLD = 200_000, 60
-#: Seconds of silence after which an open line is a prompt, and seconds that are waited at the end.
-SILENCE, END = 0.4, 15.0
+#: Seconds that are waited at the end.
+END = 15.0
 _IAC = 255
 
 
