@@ -11,7 +11,6 @@ from twisted.internet.interfaces import IReactorTime, IStreamClientEndpoint
 from mud_assistant.assistant.runtime.listener import MakeEvent
 from mud_assistant.assistant.worlds.telnet.profiles.profile import Profile
 from mud_assistant.assistant.worlds.telnet.reading.game_ears import Ears
-from mud_assistant.assistant.worlds.telnet.reading.line_reader import LineReading
 from mud_assistant.assistant.worlds.telnet.reading.name_holders import Persons
 from mud_assistant.assistant.worlds.telnet.reading.surroundings import SeenRoom, SeenSurroundings
 from mud_assistant.assistant.worlds.telnet.reading.told_phrases import Elsewhere, at_once
@@ -29,8 +28,8 @@ _AWAY = frozenset({State.CONNECTING, State.CLOSED})
 class TelnetGuest:
     """A character as a guest in a game.
 
-    `place` is where the game is, with the session of `profile`. `hear` takes the events of the character, `heard` every
-    reading of a line, `asked_for` what somebody asks for in private (`game_ears.RIGHTS`), `on_state` each state of the
+    `place` is where the game is, with the session of `profile`. `hear` takes the events of the character,
+    `asked_for` what somebody asks for in private (`game_ears.RIGHTS`), `on_state` each state of the
     game and why, and `on_bytes` all bytes of both sides (by the server or not), without secrets. `may_act` is asked
     before each line: with a shared journal, whether this process still is the character. `elsewhere` does what takes
     long. With `would_type` no line is typed: it gets what would be, but for looks.
@@ -47,7 +46,6 @@ class TelnetGuest:
         clock: IReactorTime,
         dice: Random,
         hear: Callable[[MakeEvent], None],
-        heard: Callable[[LineReading], None] = lambda _: None,
         asked_for: Callable[[Principal, str], None] | None = None,
         on_state: Callable[[State, str], None] = lambda _state, _why: None,
         on_bytes: Callable[[bool, bytes], None] = lambda _by_server, _data: None,
@@ -60,7 +58,7 @@ class TelnetGuest:
         self._state = State.CLOSED
         self._around = SeenSurroundings(clock.seconds)
         self._ears = Ears(
-            profile, persons, me, around=self._around, clock=clock, hear=hear, heard=heard, asked_for=asked_for,
+            profile, persons, me, around=self._around, clock=clock, hear=hear, asked_for=asked_for,
             elsewhere=elsewhere,
         )  # fmt: skip
         looks = {profile.verbs.look, profile.verbs.who}

@@ -162,10 +162,7 @@ class GuestLife:
 
     async def _log_in(self, stored: StoredLife) -> None:
         """Log in, once the last connection is gone and it is known who is who."""
-        if self._leaving is not None:
-            left: Deferred[None] = Deferred()
-            self._leaving.addCallback(lambda _: left.callback(None))
-            await left
+        await self._left()
         if self._service.parts.journal.notices is not None:
             await deferLater(self._reactor, SETTLE_SECONDS)
         while True:

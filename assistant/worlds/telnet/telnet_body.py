@@ -226,10 +226,10 @@ class TelnetBody:
             self._listed.append(name)
             self._persons.note_mark(name, holes.get("mark", ""), int(holes.get("level") or 0))
 
-    def _enter(self, answer: Answer, by: str = "", *, is_asked: bool = False) -> bool:
-        """Take in the room that an answer shows. Return whether it shows one."""
+    def _enter(self, answer: Answer, by: str = "", *, is_asked: bool = False, other_than: str | None = None) -> bool:
+        """Take in the room that an answer shows. Return whether it shows one, other than that of a key."""
         room = read_room(answer.lines, self._profile, is_asked=is_asked)
-        if room is None or answer.ending is not AnswerEnding.DONE:
+        if room is None or room.key == other_than or answer.ending is not AnswerEnding.DONE:
             return False
         self._looked_at = self._clock.seconds()
         self._around.enter(room, by)
@@ -241,8 +241,7 @@ class TelnetBody:
         if answer.ending is not AnswerEnding.DONE or table.title:
             return False
         looked = await self._typist.ask(typed(self._profile, "look"))
-        room = read_room(looked.lines, self._profile, is_asked=True)
-        return room is not None and room.key != before and self._enter(looked, way, is_asked=True)
+        return self._enter(looked, way, is_asked=True, other_than=before)
 
     def _way(self, direction: str, scene: Scene) -> str:
         """Return the exit that is meant; where the game lists none, any direction. Raises ToolFailed."""

@@ -54,12 +54,11 @@ class Typist:
         may_speak: Callable[[], bool],
         ears: Ears,
         *,
-        rate: float = RATE,
         would_type: Callable[[str], None] | None = None,
     ) -> None:
         self._clock, self._send, self._may_speak, self._ears = clock, send, may_speak, ears
         self._would_type = would_type
-        self._bucket = TokenBucket(clock.seconds, min(rate, RATE), AT_ONCE)
+        self._bucket = TokenBucket(clock.seconds, RATE, AT_ONCE)
         self._queue: deque[_LineToType] = deque()
         self._current: _LineToType | None = None
         self._timer: IDelayedCall | None = None

@@ -6,7 +6,6 @@ minutes, the whole of it by chance (full jitter). All others leave the character
 
 from __future__ import annotations
 
-from ipaddress import ip_address
 from random import Random
 from typing import Any
 
@@ -17,6 +16,7 @@ from twisted.internet.protocol import Factory
 from twisted.logger import Logger
 from twisted.python.failure import Failure
 
+from mud_assistant.assistant.http_server.addresses import is_loopback_address
 from mud_assistant.assistant.worlds.telnet.session.game_wire import GamePlace, GameWire, LinkListener
 from mud_assistant.assistant.worlds.telnet.session.login import Credentials
 from mud_assistant.assistant.worlds.telnet.session.session_state import State
@@ -174,9 +174,4 @@ class GameLink:
 
 def _is_here(host: str) -> bool:
     """Tell whether a host is this machine."""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
+    return host == "localhost" or is_loopback_address(host)
