@@ -7,7 +7,7 @@ server. Its model answers each line by its number. What it is asked, says and do
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from threading import Event as ThreadEvent
@@ -46,6 +46,8 @@ ANSWER = re.compile(r"Answer (\d+)\.")
 NUMBER = re.compile(r"\d+")
 #: Begins what is only remembered.
 RECALLED = "[You remember"
+#: Begins the scene.
+SCENE = "[You are in"
 #: The tools that Sage is granted.
 TOOLS = ("say", "ring", "noop")
 
@@ -90,8 +92,7 @@ class Server:
     def brain(self, request: RecordedRequest) -> Step:
         """Ring for a line that asks for it, then answer it; a line that was answered is not answered again."""
         text = "\n".join(str(one.get("content", "")) for one in request.messages)
-        heard = [str(one["content"]) for one in request.messages if one["role"] == "user"]
-        last = [one for one in heard if not one.startswith(RECALLED)][-1]
+        last = _last_heard(request.messages)
         numbers = LINE.findall(last)
         number = int(numbers[-1]) if numbers else 0
         if not number or len(numbers) > 1:
@@ -108,6 +109,16 @@ class Server:
         """Give every answer that was held back, and hold none any more."""
         self.is_held = False
         self.clock.advance(1.0)
+
+
+def _last_heard(messages: Sequence[Mapping[str, Any]]) -> str:
+    """Return what was heard last. What an earlier run asked in vain stands before the scene that a later one sees."""
+    told = [(one["role"], str(one.get("content", ""))) for one in messages]
+    told = [(role, text) for role, text in told if role != "user" or not text.startswith(RECALLED)]
+    place = max(place for place, (role, _) in enumerate(told) if role == "user")
+    while told[place][1].startswith(SCENE) and "\n" not in told[place][1] and told[place - 1][0] == "user":
+        place -= 1
+    return told[place][1]
 
 
 class Ears(Witness):
