@@ -18,6 +18,7 @@ from mud_assistant.assistant.worlds.evennia.body.body import EvenniaBody
 from mud_assistant.assistant.worlds.evennia.body.border import MAX_PIECE, escape, split_speech
 from mud_assistant.tools.testing import now
 from mud_assistant.tools.text.clean import clean_speech, keep_paired_isolates
+from tests.effort import times
 from tests.evennia.village import Village
 
 TRAPS = (
@@ -93,14 +94,14 @@ def test_a_trap_is_shown_as_it_was_written(way: Callable[[str], str], text: str)
 
 
 @given(text=MARKUP)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=times(120), deadline=None)
 def test_any_mixture_of_markup_is_shown_as_it_was_written(text: str) -> None:
     for name, way in WAYS_OUT.items():
         assert (name, shown_by(way, f"x{text}x")) == (name, f"x{text}x")
 
 
 @given(text=MARKUP)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=times(120), deadline=None)
 def test_screen_readers_get_no_markup_either(text: str) -> None:
     tidy = text.replace("{", "(")
     for name, way in SCREEN_READERS.items():
@@ -164,7 +165,7 @@ def test_a_sentence_without_end_is_cut_after_words_and_a_word_anywhere() -> None
 
 @given(st.one_of(st.text(max_size=1500), st.text("\u2066\u2067\u2068\u2069a\u05d0. \n", max_size=1500)))
 @example("\u2066")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=times(80), deadline=None)
 def test_pieces_lose_nothing_but_isolates_and_are_one_line_each(text: str) -> None:
     pieces = split_speech(text)
     assert _bare("".join(pieces)) == _bare(text)

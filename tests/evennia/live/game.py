@@ -11,13 +11,13 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from socket import socket
 from typing import Any
 
 from twisted.internet.task import deferLater
 from twisted.internet.utils import getProcessOutputAndValue
 
 from tests.evennia.live.telnet import PATIENCE, Telnet, connected
+from tests.ports import free_ports
 
 OWNER, PASSWORD = "Owner", "a long password"
 #: The line of docs/evennia.md.
@@ -255,18 +255,6 @@ def copied(template: Path, folder: Path, environment: Mapping[str, str] | None =
     """A game made from the template, not started; its settings still want `settle`."""
     shutil.copytree(template, folder)
     return Game(folder, environment=dict(environment or {}))
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports of the loopback that nobody has now."""
-    sockets = [socket() for _ in range(count)]
-    try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
 
 
 def _lives(pid: int) -> bool:

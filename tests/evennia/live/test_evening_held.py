@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 from pathlib import Path
@@ -15,6 +14,7 @@ from mud_assistant.assistant.surfaces.game.folder import GameFolder, Ports
 from mud_assistant.assistant.surfaces.game.processes import family
 from mud_assistant.llm.testing import Call, FakeOllama, RecordedRequest, Reply, serve
 from tests.live.command import reactor, start
+from tests.ports import free_first_port
 
 pytestmark = pytest.mark.slow  # a game is made and started twice
 
@@ -39,15 +39,9 @@ def numbers(request: RecordedRequest) -> Reply:
     return Reply(calls=(Call("say", text),))
 
 
-def free_first_port() -> int:
-    """The first of five ports that are free, where no other test looks for them."""
-    begin = 40_000 + os.getpid() % 1_900 * 10
-    return next(first for first in range(begin, 60_000, 10) if not Ports(first).taken())
-
-
 async def test_an_evening_is_held_in_a_real_game_and_leaves_its_answers_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "evening.md").write_text(EVENING)
-    folder, answers, port = tmp_path / "game", tmp_path / "answers.jsonl", free_first_port()
+    folder, answers, port = tmp_path / "game", tmp_path / "answers.jsonl", free_first_port(10)
     async with serve(FakeOllama(reactor, numbers), reactor) as url:
         command = start(
             *(str(tmp_path / "evening.md"), "--answers", str(answers), "--folder", str(folder)),

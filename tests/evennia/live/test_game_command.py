@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import AsyncIterator
@@ -18,6 +17,7 @@ from mud_assistant.llm.testing import FakeOllama, serve
 from tests.evennia.live.living import heard
 from tests.evennia.live.telnet import connected
 from tests.live.command import Command, Result, reactor, start
+from tests.ports import free_first_port
 from tests.wheel import installed
 
 #: How long each part of a start may take on a busy machine, in seconds.
@@ -25,12 +25,6 @@ PATIENCE = 300.0
 LOGIN = re.compile(r"connect \w+ \w{14}")
 
 pytestmark = pytest.mark.slow  # a game is made and started
-
-
-def free_first_port() -> int:
-    """The first of five ports that are free, where no other test looks for them."""
-    begin = 20_000 + os.getpid() % 2_000 * 10
-    return next(first for first in range(begin, 60_000, 10) if not Ports(first).taken())
 
 
 @asynccontextmanager
@@ -75,7 +69,7 @@ def listening(first_port: int) -> set[str]:
 
 async def test_one_command_of_a_wheel_makes_a_game_with_sage_and_the_next_one_starts_it_again(tmp_path: Path) -> None:
     python = str(installed(tmp_path))
-    folder, port = tmp_path / "game", free_first_port()
+    folder, port = tmp_path / "game", free_first_port(10)
     async with serve(FakeOllama(reactor, heard), reactor) as url:
         model = ("--provider", "ollama", "--url", url)
         async with playing(folder, *model, "--port", str(port), python=python) as command:
@@ -105,7 +99,7 @@ async def test_one_command_of_a_wheel_makes_a_game_with_sage_and_the_next_one_st
 
 
 async def test_ctrl_c_while_the_game_starts_leaves_nothing_behind(tmp_path: Path) -> None:
-    folder, port = tmp_path / "game", free_first_port()
+    folder, port = tmp_path / "game", free_first_port(10)
     async with playing(folder, "--provider", "ollama", "--url", "http://127.0.0.1:9", "--port", str(port)) as command:
         await told(command, "Starting the game")
         result = await ended(command, "INT")

@@ -14,7 +14,7 @@ import pytest
 
 from tests.assistant.worlds.telnet.live.game_process import game_process
 from tests.assistant.worlds.telnet.live.town import PASSWORD, Town
-from tests.evennia.live.game import free_ports
+from tests.ports import free_ports
 
 _ENVIRONMENT = Path(__file__).parents[5] / ".venv-mudpy"
 _PYTHON, _SOURCE = _ENVIRONMENT / "bin/python", _ENVIRONMENT / "source"
