@@ -20,6 +20,7 @@ import html
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Literal
 from urllib.parse import unquote
 
@@ -68,8 +69,13 @@ def find_goals(texts: Iterable[str]) -> list[Goal]:
     """Return the goals of the texts in the order in which they are met, each once."""
     found: dict[Goal, None] = {}
     for text in texts:
-        found.update(dict.fromkeys(_goals(text, MAX_DEPTH)))
+        found.update(dict.fromkeys(_all_goals(text)))
     return list(found)
+
+
+@lru_cache(maxsize=4096)  # each request brings the texts of the one before
+def _all_goals(text: str) -> tuple[Goal, ...]:
+    return tuple(_goals(text, MAX_DEPTH))
 
 
 def _goals(text: str, depth: int) -> Iterator[Goal]:
