@@ -12,10 +12,17 @@ import pytest
 import pytest_twisted
 from hypothesis import settings
 
+from tests.effort import times
+
 pytest_plugins = ["pytester", "tests.guards", "tests.postgres"]
 
 # No test is about wall time: an example that took long on a busy machine is no failure.
-settings.register_profile("mud-assistant", settings.get_profile(settings.get_current_profile_name()), deadline=None)
+settings.register_profile(
+    "mud-assistant",
+    settings.get_profile(settings.get_current_profile_name()),
+    deadline=None,
+    max_examples=times(40),
+)
 settings.load_profile("mud-assistant")
 
 

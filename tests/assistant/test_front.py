@@ -12,8 +12,9 @@ from mud_assistant.assistant.config.playing import with_character
 from mud_assistant.assistant.config.schema import AssistantConfig
 from mud_assistant.llm.testing import Call, Reply
 from tests.assistant.living import living
+from tests.effort import times
 
-RUNS = 400
+RUNS = times(200)
 CARD = {
     "spec": "chara_card_v2",
     "spec_version": "2.0",

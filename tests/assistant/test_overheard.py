@@ -22,6 +22,7 @@ from mud_assistant.tools import Category, NoArguments, Principal, Registry, Tool
 from mud_assistant.tools.verbs import ACCOUNT_TOOLS, WORLD_TOOLS
 from tests.assistant.living import ANN, SAGE
 from tests.assistant.refusing import BEA, CID, PEOPLE, Calls, Still, still
+from tests.effort import times
 
 FEW, MANY = Registry(WORLD_TOOLS), Registry([*WORLD_TOOLS, *ACCOUNT_TOOLS])
 QUESTION = "Sage, where is the miller's grey goose?"
@@ -115,7 +116,7 @@ def test_what_was_said_to_it_survives_what_was_overheard() -> None:
     registry=st.sampled_from([FEW, MANY]),
     fat=st.integers(0, 16_000),
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=times(12), deadline=None)
 def test_whatever_was_heard_the_next_addressed_line_is_answered(
     window: int, ticks: list[Any], bytes_a_token: float, registry: Registry, fat: int
 ) -> None:
@@ -132,15 +133,15 @@ def test_whatever_was_heard_the_next_addressed_line_is_answered(
 
     life = still(reads, brain, window, bytes_a_token=bytes_a_token, names=window % 2 == 0)
     for tick in ticks:
-        for who, how, size, letter, times in tick:
-            for _ in range(times):
+        for who, how, size, letter, count in tick:
+            for _ in range(count):
                 life.hear(line(who, how, letter * size))
         life.runs()
     asked(life)
 
 
 @given(real=st.sampled_from([2048, 3000, 4096]), names=st.booleans(), bytes_a_token=st.sampled_from([2.5, 3.8]))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=times(8), deadline=None)
 def test_a_server_with_a_smaller_window_than_the_settings_say_answers(
     real: int, names: bool, bytes_a_token: float
 ) -> None:

@@ -30,6 +30,7 @@ from mud_assistant.tools.testing import now
 from mud_assistant.tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
 from tests.assistant.living import ANN, SAGE
 from tests.assistant.refusing import BEA, CID, PEOPLE, Calls, Still, still
+from tests.effort import times
 
 ALL = Registry([*ALL_WORLD_TOOLS, *ACCOUNT_TOOLS])
 
@@ -145,7 +146,7 @@ def audience(kind: str, who: Principal) -> tuple[str, str]:
 
 
 @given(moments=MOMENTS, window=st.sampled_from([4096, 8192]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=times(16), deadline=None)
 def test_no_secret_is_in_a_request_of_anothers_run(moments: list[Any], window: int) -> None:
     life = still(ALL, blabbing, window)
     spoken: dict[str, tuple[str, str]] = {}

@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from tests.effort import times
+
 ROOT = Path(__file__).parents[2]
 #: How often the process is killed; fewer while working on it.
-KILLS = int(os.environ.get("MUD_KILLS", "300"))
+KILLS = int(os.environ.get("MUD_KILLS", str(times(120))))
 #: The plan of the kills; what each of them hits is a matter of time as well.
 SEED = int(os.environ.get("MUD_KILL_SEED", "1"))
 TAKEOVERS = 8
@@ -35,7 +37,7 @@ def harness(name: str, folder: Path, times: int) -> dict[str, Any]:
     return report
 
 
-@pytest.mark.slow  # 300 processes, each of which lives for a quarter of a second before it is killed
+@pytest.mark.slow  # many processes, each of which lives for a quarter of a second before it is killed
 def test_no_kill_loses_an_event_or_repeats_an_utterance_or_a_paid_call(tmp_path: Path) -> None:
     report = harness("killing", tmp_path, KILLS)
     counted = report["counted"]

@@ -28,11 +28,12 @@ from mud_assistant.llm.testing import FakeOllama, RecordedRequest, Step, serve
 from mud_assistant.resilience import HttpExchange
 from mud_assistant.tools import Principal
 from tests.assistant.living import SAGE, reactor
+from tests.effort import times
 from tests.policy.gossip import DAY, SECRET, STAFF, TOPICS, Told, Town
 from tests.virtual import ForwardReactor
 
 #: How many histories; 1,000 take six minutes of one core.
-HISTORIES = int(os.environ.get("MUD_HISTORIES", "60"))
+HISTORIES = int(os.environ.get("MUD_HISTORIES", str(times(24))))
 PARTS = 4
 SEED = int(os.environ.get("MUD_HISTORY_SEED", "1"))
 #: The share of questions of the benign twin that must be answered.

@@ -26,10 +26,11 @@ from mud_assistant.tools.testing import now, tool_call, tool_context
 from mud_assistant.tools.tool import Registry
 from mud_assistant.tools.trust import ContextTrust
 from mud_assistant.tools.verbs import ACCOUNT_TOOLS, ALL_WORLD_TOOLS
+from tests.effort import times
 from tests.policy.stage import SAGE, Stage, stage
 
 SECRET = "zqkelpie"
-HISTORIES = int(os.environ.get("MUD_MEANT_HISTORIES", "40"))
+HISTORIES = int(os.environ.get("MUD_MEANT_HISTORIES", str(times(20))))
 NAMES = ("Ann", "Anna", "The Ann", "ANN", "Ann.", "An", "Ann Marie", "Marie Ann")
 ROOMY: dict[str, Any] = {"max_spoken": 20, "max_calls": 60}
 

@@ -30,10 +30,11 @@ from mud_assistant.tools.trust import Audience
 from tests.assistant.life.lives import Lived, Town, town
 from tests.assistant.life.talkers import give_model
 from tests.assistant.living import Witness
+from tests.effort import times
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 #: How many lines the characters exchange at least. 10,000 take some minutes.
-LINES = int(os.environ.get("MUD_PAIR_LINES", "400"))
+LINES = int(os.environ.get("MUD_PAIR_LINES", str(times(200))))
 #: How often somebody tells or asks something in one history.
 MOMENTS = 8
 PARTS = 4

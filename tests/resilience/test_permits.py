@@ -26,8 +26,9 @@ from mud_assistant.resilience.call import Call, Caller, CallTarget, RetryConfig
 from mud_assistant.resilience.deadline import Deadline
 from mud_assistant.resilience.errors import DeadlineExceeded, NotAdmitted
 from mud_assistant.resilience.pipeline import Pipeline
+from tests.effort import times
 
-WORLDS = 5_000
+WORLDS = times(2_000)
 BLOCKS = 5
 MOVES = 24
 NEVER = float("inf")
@@ -229,4 +230,4 @@ def test_each_call_ends_once_and_nothing_is_left(block: int) -> None:
             raise
         seen.update(end for ends in world.ends for end in ends)
     expected = {"answered", "Refused", "CancelledError", "DeadlineExceeded", "CircuitOpen", "CoolingDown", "Revoked"}
-    assert all(seen[end] >= 50 for end in expected | {"QueueFull", "BudgetSpent"}), seen
+    assert all(seen[end] >= times(20) for end in expected | {"QueueFull", "BudgetSpent"}), seen

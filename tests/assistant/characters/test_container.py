@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from mud_assistant.assistant.characters import CardRefused, preview_card
 from mud_assistant.assistant.characters.png import read_texts, with_texts
 from tests.assistant.characters.cards import V2, archive, as_json, chunk, packed, picture, text_chunk
+from tests.effort import times
 
 WELL = (
     picture(text_chunk("chara", packed(V2))),
@@ -26,7 +27,7 @@ def is_read_or_refused(data: bytes) -> None:
         preview_card(data)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=times(120), deadline=None)
 @given(st.sampled_from(WELL), st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 255)), max_size=6), st.data())
 def test_a_file_with_changed_bytes(data: bytes, changes: list[tuple[int, int]], more: st.DataObject) -> None:
     changed = bytearray(data)
@@ -36,7 +37,7 @@ def test_a_file_with_changed_bytes(data: bytes, changes: list[tuple[int, int]], 
     is_read_or_refused(bytes(changed))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=times(80), deadline=None)
 @given(st.lists(st.tuples(KINDS, st.binary(max_size=200)), max_size=5))
 def test_a_picture_of_any_chunks(chunks: list[tuple[bytes, bytes]]) -> None:
     made = [chunk(kind, body) for kind, body in chunks]
@@ -53,7 +54,7 @@ ENTRY_FIELDS = st.sampled_from(["keys", "key", "content", "secondary_keys", "ins
 BOOKS = st.fixed_dictionaries({"entries": st.lists(st.dictionaries(ENTRY_FIELDS, JSON), max_size=3) | JSON})
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=times(40), deadline=None)
 @given(st.dictionaries(FIELDS, JSON), BOOKS)
 def test_a_card_of_any_values(fields: dict[str, object], book: object) -> None:
     is_read_or_refused(as_json({**V2, "data": {**V2["data"], "character_book": book, **fields}}))

@@ -34,13 +34,14 @@ from mud_assistant.assistant.events.outcome import (
 )
 from mud_assistant.assistant.events.scheduler import Scheduler
 from mud_assistant.assistant.events.tick import FIRST_PAUSE, LONGEST_PAUSE, MAX_CRASHES, STAYS_AWAKE, Tick, TickPace
+from tests.effort import times
 from tests.guards import FlushFailures
 from tests.histories import run_histories
 
 PACE = TickPace()
 #: Hypothesis also draws constants of the modules that happen to be loaded, so what a fixed seed gives depends on what
 #: ran before. These are enough runs for every count below, whatever the constants are.
-RUNS, STEPS_EACH, STEPS = 450, 50, 10_000
+RUNS, STEPS_EACH, STEPS = times(200), 50, times(4_000)
 GOOD: list[Outcome] = [Answered(("say",)), NothingToDo(), LimitReached(Limit.TIME)]
 #: What a run that raises comes to.
 RAISES = None

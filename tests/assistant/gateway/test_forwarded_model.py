@@ -22,6 +22,7 @@ from mud_assistant.llm.modes.mode import FieldOverride
 from mud_assistant.llm.testing import Reply
 from tests.assistant.gateway.asking import PATHS, ask
 from tests.assistant.gateway.standing import standing
+from tests.effort import times
 
 READERS: list[Callable[[bytes], Any]] = [json.loads, orjson.loads, msgspec.json.decode]
 _NAMES = ["model", "Model", "MODEL", "models", "mod", '"model":"x"', "metadata", "a\\", "\u200b", "temperature"]
@@ -96,7 +97,7 @@ def test_what_passes_has_one_model_for_a_reader_to_whom_capitals_are_the_same(
         assert read_in_any_capitals(amended_body(body, strict_json(body), "sage", ())[0]) == "sage"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=times(60), deadline=None)
 @example(
     made=(b'{"temperature":null,"model":"wise"}', {"temperature": None, "model": "wise"}),
     model="sage",

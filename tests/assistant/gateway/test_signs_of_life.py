@@ -16,6 +16,7 @@ from mud_assistant.llm import FinishReason, LLMResponse, Usage, assistant
 from mud_assistant.llm.dialects.dialect import AnswerHead, AskedCall
 from mud_assistant.llm.messages import Text
 from mud_assistant.llm.response import CallDelta, StreamEvent, TextDelta
+from tests.effort import times
 
 PING, OPENING, END = b": alive\n\n", b"data: begin\n\n", b"data: [DONE]\n\n"
 #: What a server sends: whole events and pieces of them.
@@ -43,7 +44,7 @@ class Sent:
         self.is_over = True
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=times(32), deadline=None)
 @given(st.lists(st.integers(0, 25), min_size=len(PIECES) + 1, max_size=len(PIECES) + 1), st.integers(0, len(PIECES)))
 def test_a_sign_of_life_stands_between_two_events(pauses: list[int], whole: int) -> None:
     clock, sent = Clock(), Sent()

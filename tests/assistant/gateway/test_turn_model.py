@@ -31,9 +31,10 @@ from tests.assistant.gateway.planned_turns import PLACES, End, PlannedTurns, Tur
 from tests.assistant.gateway.skipping import SkippingReactor
 from tests.assistant.gateway.standing import reactor, standing
 from tests.assistant.page.http.visiting import Got
+from tests.effort import times
 from tests.histories import beside_the_reactor, run_histories, wait
 
-RUNS, STEPS_EACH = 16, 30
+RUNS, STEPS_EACH = times(16), 30
 #: Seconds that a server may say nothing before it has failed.
 _PATIENCE = 25.0
 #: What must come to pass at least once, or the model would be silent about it.

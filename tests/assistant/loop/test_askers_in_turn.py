@@ -23,6 +23,7 @@ from mud_assistant.assistant.events.events import (
 from mud_assistant.assistant.journal import Accepted
 from mud_assistant.assistant.loop.choosing import approved_call, of_one_run, triggers_in
 from mud_assistant.tools import Pending, Principal
+from tests.effort import times
 
 PEOPLE = tuple(Principal(f"player:{name}", name) for name in ("Ann", "Bea", "Carl"))
 GRANTED = Pending(1, "take", {}, "take", PEOPLE[0], 3, 300.0)
@@ -56,7 +57,7 @@ def ids(heard: Sequence[Accepted]) -> list[str]:
     return [one.event.id for one in heard]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=times(60), deadline=None)
 @given(waiting(), st.sampled_from(["", *(who.id for who in PEOPLE)]), st.sets(st.integers(0, 8)))
 def test_one_run_is_for_one_line_of_one_asker(heard: list[Accepted], after: str, others: set[int]) -> None:
     talk = Conversations(lambda: 0.0, 60.0)

@@ -14,11 +14,12 @@ from tests.assistant.loop.house_of_lines import HANGS, UNWRITTEN, House
 from tests.assistant.loop.lived_lines import LATE_AFTER
 from tests.assistant.loop.planned_lines import ANN, BEA, CARL, GUS, Plan, Way
 from tests.assistant.loop.store_in_memory import Death
+from tests.effort import times
 from tests.guards import FlushFailures
 from tests.histories import run_histories
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
-RUNS, STEPS_EACH = 40, 20
+RUNS, STEPS_EACH = times(20), 20
 #: The boundaries of the longest of these runs, before and after each write, with those of taking in the line.
 BOUNDARIES = 40
 #: What must come to pass at least once, or the model would be silent about it.

@@ -22,6 +22,7 @@ from mud_assistant.assistant.events.outcome import Failed
 from mud_assistant.llm import Role
 from mud_assistant.tools import Given, Kind, Pending, Principal, Thing
 from tests.assistant.loop.obedient_run import KNOWN, LATE, MOST_STEPS, NEW, Stage
+from tests.effort import times
 from tests.guards import FlushFailures
 from tests.histories import run_histories
 
@@ -31,7 +32,7 @@ GUS = Principal("player:gus", "Gus", permission=0)
 CARL = Principal("player:carl", "Carl", permission=3)
 ODA = Principal("assistant:oda", "Oda", Kind.ASSISTANT)
 PEOPLE = (ANN, ANNABEL, GUS, CARL, ODA)
-RUNS, STEPS_EACH = 60, 30
+RUNS, STEPS_EACH = times(30), 30
 #: More lines than these do not wait at a time.
 MOST_RUNS = 6
 #: The texts of those who may change nothing: none of them is in a prompt on which something is changed.

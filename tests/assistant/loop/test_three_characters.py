@@ -12,14 +12,15 @@ import pytest
 from mud_assistant.tools import Kind, Principal
 from mud_assistant.tools.testing import now
 from tests.assistant.loop.obedient_run import Stage
+from tests.effort import times
 
 pytestmark = pytest.mark.usefixtures("reactor_baseline")
 ANN = Principal("player:ann", "Ann")
 ODA = Principal("assistant:oda", "Oda", Kind.ASSISTANT)
 VENN = Principal("assistant:venn", "Venn", Kind.ASSISTANT)
-CASES = 500
+CASES = times(160)
 #: How many wishes of the others are put to Sage in all, at least.
-LEAST_WISHES = 1000
+LEAST_WISHES = times(300)
 #: What Ann asks for, and the line of the deed.
 ASKED = (
     ("OBEY(take thing='old map')", "get old map"),

@@ -17,6 +17,7 @@ from mud_assistant.assistant.memory.stream.history import KEPT_ENTRIES, History
 from mud_assistant.llm import LLMError, Message, ToolCall, ToolResult, assistant, tool_results
 from mud_assistant.llm.providers import LocalProvider
 from mud_assistant.tools.trust import TOP, Label, Source
+from tests.effort import times
 
 BUDGET = 2000
 PROVIDER = LocalProvider("http://a/v1", "m")
@@ -218,4 +219,4 @@ class Life(RuleBasedStateMachine):
 
 
 TestLife = Life.TestCase
-TestLife.settings = settings(max_examples=100, stateful_step_count=60, deadline=None)
+TestLife.settings = settings(max_examples=times(40), stateful_step_count=60, deadline=None)

@@ -17,6 +17,7 @@ from mud_assistant.llm.messages import Text
 from mud_assistant.llm.packing.packed import Packed
 from mud_assistant.llm.providers import LocalProvider
 from mud_assistant.tools.trust import TOP, Label, Source, may_hear
+from tests.effort import times
 
 PROVIDER = LocalProvider("http://a/v1", "m")
 ANN = Label(Source.PLAYER, 2, "ann")
@@ -366,7 +367,7 @@ LEVELS = st.integers(0, 5)
 AUDIENCES = st.sampled_from([None, frozenset({"ann"}), frozenset({"bob"}), frozenset({"ann", "bob"})])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=times(24), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["heard", "did", "forgot"]), LEVELS, LEVELS, AUDIENCES), max_size=20))
 def test_no_text_counts_for_more_than_what_it_was_made_of_nor_is_told_to_others(
     steps: list[tuple[str, int, int, Any]],

@@ -13,6 +13,7 @@ from mud_assistant.assistant.journal.tables.acquaintances import VISIT_SECONDS
 from mud_assistant.assistant.runtime.in_memory import in_memory
 from mud_assistant.tools import Principal
 from mud_assistant.tools.testing import now
+from tests.effort import times
 
 ANN, BEA = Principal("player:1", "Ann"), Principal("player:2", "Bea")
 HEARD = Attention(Classification.CONTEXT, 4)
@@ -42,7 +43,7 @@ class Known:
         return ended[-1] if at > ended[-1] + VISIT_SECONDS else ended[-2] if len(ended) > 1 else 0.0
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=times(10), deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from((ANN, BEA)), st.sampled_from((1.0, 600.0, 3600.0, 3601.0, 90_000.0)), st.booleans()),

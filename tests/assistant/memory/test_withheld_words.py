@@ -10,6 +10,7 @@ from mud_assistant.assistant.memory.outgoing import View, find_withheld
 from mud_assistant.assistant.memory.stream.entries import from_store
 from mud_assistant.llm import user
 from mud_assistant.tools.memories import Memory, MemoryKind
+from tests.effort import times
 
 #: Words that stay as they are when their endings are taken off, and that nobody says by chance.
 WORDS = ("silverbrok", "copprmill", "amberford", "mosscroft", "quarnton", "hollowick", "windlan", "thornbar")
@@ -26,7 +27,7 @@ def spelt(word: str) -> str:
     return f"{word[:4]} {word[4:]}"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=times(60), deadline=None)
 @given(st.tuples(words, words, words, words), words, st.booleans())
 def test_a_private_word_goes_out_in_no_disguise_and_others_do(
     talk: tuple[list[str], list[str], list[str], list[str]], query: list[str], is_spelt: bool

@@ -33,6 +33,7 @@ from mud_assistant.llm.packing.packed import Joined, Packed, Part
 from mud_assistant.llm.providers import LocalProvider
 from mud_assistant.llm.testing import Call
 from mud_assistant.llm.testing.obedient import FORMATS
+from tests.effort import times
 from tests.llm.fallback.plain_quotes import PlainQuotes
 
 
@@ -80,7 +81,7 @@ def packed(parts: list[Part], fresh: Sequence[Message]) -> None:
 
 
 @given(steps)
-@settings(max_examples=150)
+@settings(max_examples=times(60))
 @example([([user("\\")], True, '{"tool": "look"}', TOOLS)])
 def test_the_verdict_is_that_of_reading_everything(talk: list[tuple[list[Message], bool, str, list[ToolSpec]]]) -> None:
     parts: list[Part] = [system("You are Sage.")]

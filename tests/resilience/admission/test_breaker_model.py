@@ -18,11 +18,12 @@ from hypothesis.stateful import (
 
 from mud_assistant.resilience.admission.breaker import BreakerConfig, CircuitState, Permit
 from mud_assistant.resilience.errors import CircuitOpen
+from tests.effort import times
 from tests.histories import run_histories
 from tests.resilience.admission.breaker_model import Fact, Model, row
 from tests.resilience.admission.circuits import Circuit
 
-STEPS = 20_000
+STEPS = times(6_000)
 RUNS = 600
 STEPS_EACH = 50
 CONFIGS = [
@@ -154,7 +155,7 @@ class BreakerAgainstModel(RuleBasedStateMachine):
         }
 
 
-def test_there_is_no_divergence_in_20_000_steps() -> None:
+def test_there_is_no_divergence() -> None:
     BreakerAgainstModel.steps = 0
     BreakerAgainstModel.changes.clear()
     run_histories(BreakerAgainstModel, RUNS, STEPS_EACH)

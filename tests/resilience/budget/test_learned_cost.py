@@ -31,6 +31,7 @@ from mud_assistant.resilience import (
     Verdict,
 )
 from mud_assistant.resilience.budget.reservation import CAUTION, LearnedCost
+from tests.effort import times
 from tests.llm.calling import ASKED, desk
 
 ORIGIN = "http://server.test:1"
@@ -256,7 +257,7 @@ class BudgetedCalls(RuleBasedStateMachine):
 
 
 TestBudgetedCalls = BudgetedCalls.TestCase
-TestBudgetedCalls.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestBudgetedCalls.settings = settings(max_examples=times(24), stateful_step_count=30, deadline=None)
 
 
 @pytest.mark.usefixtures("reactor_baseline")

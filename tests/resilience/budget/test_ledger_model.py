@@ -14,6 +14,7 @@ from twisted.internet.task import Clock
 from mud_assistant.resilience.amounts import Account, Allowance, Amount
 from mud_assistant.resilience.budget.ledger import Ledger, Reservation
 from mud_assistant.resilience.errors import BudgetSpent
+from tests.effort import times
 
 DAY = 86_400
 NAMES = ("all", "assistant:1", "player:7")
@@ -182,4 +183,4 @@ class LedgerAgainstModel(RuleBasedStateMachine):
 
 
 TestLedgerAgainstModel = LedgerAgainstModel.TestCase
-TestLedgerAgainstModel.settings = settings(max_examples=150, stateful_step_count=50, deadline=None)
+TestLedgerAgainstModel.settings = settings(max_examples=times(60), stateful_step_count=50, deadline=None)

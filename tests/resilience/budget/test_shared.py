@@ -14,6 +14,7 @@ from twisted.logger import capturedLogs
 
 from mud_assistant.resilience import Account, Allowance, Amount, BudgetSpent, BudgetUnkept, Ledger
 from mud_assistant.resilience.amounts import NOTHING
+from tests.effort import times
 from tests.resilience.budget.together import DAY, ONE, Books, Office, limited
 
 FREE = Account("free", Allowance())
@@ -334,7 +335,7 @@ class Course:
 _WHAT = st.sampled_from([Course.call, Course.answer, Course.fail, Course.leave, Course.open, Course.away, Course.mute])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=times(80), deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 2), _WHAT)))
 def test_no_order_of_events_spends_more_than_is_allowed_or_forgets_any(
     steps: list[tuple[int, Callable[[Course, Office], None]]],

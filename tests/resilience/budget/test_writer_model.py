@@ -36,6 +36,7 @@ from mud_assistant.resilience import (
     Verdict,
 )
 from mud_assistant.resilience.admission.capacity import InFlightConfig
+from tests.effort import times
 
 LIMIT = 12
 ALL = Account("all", Allowance(calls=LIMIT))
@@ -210,4 +211,4 @@ class KilledAtAnyPoint(RuleBasedStateMachine):
 
 
 TestKilledAtAnyPoint = KilledAtAnyPoint.TestCase
-TestKilledAtAnyPoint.settings = settings(max_examples=120, stateful_step_count=40, deadline=None)
+TestKilledAtAnyPoint.settings = settings(max_examples=times(48), stateful_step_count=40, deadline=None)

@@ -12,6 +12,7 @@ from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
 from mud_assistant.resilience.cache import Cache, CacheStats
+from tests.effort import times
 
 MAX_BYTES = 10
 TTL_SECONDS = 5
@@ -225,4 +226,4 @@ class CacheAgainstModel(RuleBasedStateMachine):
 
 
 TestCacheAgainstModel = CacheAgainstModel.TestCase
-TestCacheAgainstModel.settings = settings(max_examples=150, stateful_step_count=50, deadline=None)
+TestCacheAgainstModel.settings = settings(max_examples=times(60), stateful_step_count=50, deadline=None)

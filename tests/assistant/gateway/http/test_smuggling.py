@@ -11,6 +11,7 @@ from twisted.internet.defer import Deferred
 
 from tests.assistant.gateway.http.reached import reached, request
 from tests.assistant.page.http.visiting import parse
+from tests.effort import times
 
 SECOND = b"GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n"
 LENGTHS = [b"Content-Length: 5", b"content-length:5", b"Content-Length: 0", b"Content-Length: 6"]
@@ -83,7 +84,7 @@ async def test_what_is_no_request_is_refused(reactor: Any, raw: bytes) -> None:
     await refused(reactor, raw)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=times(16), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(  # type: ignore[arg-type]  # pytest-twisted waits for what a test returns
     st.permutations([st.sampled_from(LENGTHS), st.sampled_from(LENGTHS + CODINGS), st.just(b"X-Other: a")]).flatmap(
         lambda parts: st.tuples(*parts)
@@ -110,7 +111,7 @@ GARBAGE = st.lists(
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=times(24), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(GARBAGE, st.booleans()), min_size=1, max_size=4))  # type: ignore[arg-type]  # the same
 def test_garbage_never_ends_the_listener(reactor: Any, clients: list[tuple[list[bytes], bool]]) -> Deferred[None]:
     async def feed() -> None:

@@ -26,6 +26,7 @@ from mud_assistant.llm.dialects.failures import Failure, FailureKind, RequestRef
 from mud_assistant.resilience import Account, Allowance, Amount, Ledger
 from tests.assistant.gateway.keys.rings import HERE, NOON
 from tests.assistant.page.desk import run_now
+from tests.effort import times
 
 HOUR, DAY = 3600.0, 86_400
 #: How long what was read of the month counts, in seconds: what was spent at midnight is written down later.
@@ -244,5 +245,5 @@ class RingHistory(RuleBasedStateMachine):
         self.folder.cleanup()
 
 
-RingHistory.TestCase.settings = settings(max_examples=120, stateful_step_count=50, deadline=None)
+RingHistory.TestCase.settings = settings(max_examples=times(48), stateful_step_count=50, deadline=None)
 TestRingHistory = RingHistory.TestCase

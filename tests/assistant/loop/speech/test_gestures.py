@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from mud_assistant.assistant.loop.speech.gestures import SpokenWords, act_out, split_gestures
 from mud_assistant.assistant.loop.speech.sentence import first_sentence
 from mud_assistant.llm import ToolCall
+from tests.effort import times
 
 MARKS = st.sampled_from(["*", "**", "(", ")", " ", " ", ". ", "? ", "\n", ", ", " - ", '"'])
 WORDS = st.sampled_from(
@@ -67,7 +68,7 @@ def test_a_text_without_marks_is_said_as_it_is(text: str) -> None:
     assert split_gestures(text, "Sage") == SpokenWords(text)
 
 
-@settings(max_examples=500)
+@settings(max_examples=times(200))
 @given(TEXTS)
 def test_words_are_never_changed_and_none_is_made_up(text: str) -> None:
     spoken = split_gestures(text, "Sage")
@@ -77,14 +78,14 @@ def test_words_are_never_changed_and_none_is_made_up(text: str) -> None:
     assert not {"*"} & {*spoken.before, *spoken.after} or "*" in text
 
 
-@settings(max_examples=500)
+@settings(max_examples=times(200))
 @given(st.lists(WORDS, min_size=1, max_size=8), TEXTS)
 def test_what_stands_before_the_first_mark_is_said_as_it_stands(begin: list[str], rest: str) -> None:
     begun = " ".join(begin)
     assert split_gestures(f"{begun} {rest}", "Sage").words.startswith(begun)
 
 
-@settings(max_examples=500)
+@settings(max_examples=times(200))
 @given(TEXTS, st.data())
 def test_a_first_sentence_without_marks_is_the_beginning_of_the_whole(text: str, data: st.DataObject) -> None:
     text = f"Good evening to you, traveller. {text}"

@@ -8,6 +8,7 @@ from mud_assistant.assistant.memory.recall import RecallQuery, SqliteIndex
 from mud_assistant.tools.memories import Memory, MemoryKind
 from mud_assistant.tools.trust import Audience, may_hear
 from tests.assistant.memory.recall.keeping import WHO, Filled, ask, heard
+from tests.effort import times
 
 ANN, BOB = frozenset({"ann"}), frozenset({"bob"})
 DAY = 86_400.0
@@ -50,7 +51,7 @@ def test_no_history_gives_a_word_to_the_wrong_ear(filled: Filled) -> None:
     chance = Random(18)  # noqa: S311 - the same histories each time
     people = ["ann", "bob", "cid", "dan"]
     words = ["bell", "map", "silver", "roof", "barge", "letter", "goat", "lantern"]
-    for history in range(60):
+    for history in range(times(24)):
         lines = []
         for number in range(1, 31):
             audience: Audience = (

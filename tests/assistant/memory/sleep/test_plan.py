@@ -31,6 +31,7 @@ from mud_assistant.assistant.memory.sleep.state import MemorySleepState, SleepRe
 from mud_assistant.tools.memories import Memory, MemoryKind
 from mud_assistant.tools.trust import Audience
 from tests.assistant.memory.sleep.sleeping import DAY, EVERYBODY, NOON, SAGE, FakeStore, line
+from tests.effort import times
 
 T = TypeVar("T")
 ANNS: Audience = frozenset({"ann"})
@@ -165,7 +166,7 @@ AUDIENCES: list[Audience] = [EVERYBODY, ANNS, BOBS, frozenset({"ann", "bob"}), f
 SPOKEN = st.tuples(st.sampled_from(["ann", "bob", "cid", SAGE.id]), st.integers(0, 9), st.sampled_from(AUDIENCES))
 
 
-@settings(max_examples=200)
+@settings(max_examples=times(80))
 @given(st.lists(SPOKEN, max_size=40), st.lists(st.integers(0, 39), max_size=10))
 def test_no_prompt_ever_holds_lines_of_two_audiences(spoken: list[tuple[str, int, Audience]], lost: list[int]) -> None:
     lines = [

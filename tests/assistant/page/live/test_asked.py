@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from mud_assistant.assistant.page.live import AskedRequests
 from mud_assistant.assistant.page.live.asked import HEAD_CHARS, TAIL_CHARS
+from tests.effort import times
 
 KEY = "sk-0123456789-0123456789"
 URL = "https://models.test/v1/chat?key=never"
@@ -66,7 +67,7 @@ def test_no_part_of_a_key_is_shown_wherever_a_long_request_is_cut(at: int) -> No
     assert len(shown.text) < HEAD_CHARS + TAIL_CHARS + 20
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=times(24), deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from(("asks", "asks", "asks", "forgets")), st.sampled_from("ab"), st.integers(0, 13)),

@@ -29,6 +29,7 @@ from mud_assistant.tools.verbs import WORLD_TOOLS
 from tests.assistant.living import ANN
 from tests.assistant.refusing import BEA, Still, still
 from tests.assistant.service.lived_service import Bell
+from tests.effort import times
 
 HERE = (Target("library", "The Old Library"),)
 RIGHTS, NEEDS = range(6), (1, 3, 5)
@@ -119,7 +120,7 @@ def test_what_is_allowed_for_an_hour_is_ended_by_its_number() -> None:
         revoke(approvals, "Sage", who, first.number)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=times(8), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from((ANN, BEA)), st.sampled_from(THINGS)), min_size=1, max_size=6), st.data())
 def test_one_thing_is_forgotten_by_the_number_it_is_listed_under(told: list[Any], data: st.DataObject) -> None:
     there = life()

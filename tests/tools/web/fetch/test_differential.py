@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from mud_assistant.tools.web.fetch.addresses import Address, judge
 from mud_assistant.tools.web.fetch.hosts import is_within
 from mud_assistant.tools.web.fetch.url import UrlPolicy, UrlRefused, parse
+from tests.effort import times
 from tests.tools.web.fetch.test_urls import ACCEPTED, PIECES, REFUSED
 
 ssrfguard: Any = pytest.importorskip("ssrfguard", reason="pip install ssrfguard (a dev dependency)")
@@ -73,7 +74,7 @@ def addresses(draw: st.DrawFn) -> Address:
     return network[offset]
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=times(600), deadline=None)
 @given(addresses())
 def test_whatever_either_refuses_we_refuse(address: Address) -> None:
     agrees(address)
@@ -119,7 +120,7 @@ def test_the_tables_of_urls_against_ssrfguard(url: str) -> None:
         assert refused_by_us(url)
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=times(600), deadline=None)
 @example("http://example.com\\@evil.org/")
 @example("http://[::ffff:1.2.3.4]/")
 @given(st.lists(PIECES, max_size=10).map("".join).map("http://".__add__))
@@ -128,7 +129,7 @@ def test_whatever_url_ssrfguard_refuses_we_refuse(url: str) -> None:
         assert refused_by_us(url)
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=times(400), deadline=None)
 @given(st.lists(PIECES, max_size=10).map("".join).map("http://".__add__))
 def test_where_microsoft_sees_no_domain_or_another_we_do_not_go(url: str) -> None:
     """Their validator answers whether a URL is in a domain; two parsers must agree on that, as ours must."""

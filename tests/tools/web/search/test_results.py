@@ -14,6 +14,7 @@ from mud_assistant.tools.web.errors import WebError
 from mud_assistant.tools.web.fetch.url import web_url
 from mud_assistant.tools.web.search.translate import MAX_SNIPPET_CHARS, MAX_TITLE_CHARS, parse_results, without_markup
 from mud_assistant.tools.web.source.protocol import SearchQuery, SearchResult
+from tests.effort import times
 from tests.tools.web.search.calling import KEY, SERVED, Canned, done, shared
 
 WELL = {"title": "Well", "url": "https://a.example.org/", "content": "deep"}
@@ -119,7 +120,7 @@ def test_an_address_is_quoted_once_whatever_it_is(text: str) -> None:
     assert once.isascii()
 
 
-@settings(max_examples=200)
+@settings(max_examples=times(80))
 @given(
     name=st.sampled_from(sorted(SERVED)),  # pytest-twisted wraps a property once more for each parameter
     entries=ENTRIES,

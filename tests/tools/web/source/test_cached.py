@@ -21,6 +21,7 @@ from mud_assistant.tools.web.source.cached import (
     search_key,
 )
 from mud_assistant.tools.web.source.protocol import WHOLE, SearchQuery, TimeRange
+from tests.effort import times
 from tests.tools.web.scripted import HIT, QUERY, Heard, Scripted, ScriptedReader, error, read_part
 
 URL = "https://example.org/long"
@@ -235,4 +236,4 @@ class CacheModel(RuleBasedStateMachine):
 
 
 TestCacheModel = CacheModel.TestCase
-TestCacheModel.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestCacheModel.settings = settings(max_examples=times(24), stateful_step_count=30, deadline=None)

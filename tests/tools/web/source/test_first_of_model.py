@@ -13,6 +13,7 @@ from mud_assistant.tools.web.errors import FALLS_THROUGH, ErrorKind
 from mud_assistant.tools.web.source.first_of import FirstOf
 from mud_assistant.tools.web.source.state import CoolDown
 from tests.chance import Sure
+from tests.effort import times
 from tests.tools.web.scripted import HIT, QUERY, Heard, Scripted, error, paced
 
 BASE, MOST = 4.0, 16.0
@@ -107,4 +108,4 @@ class ChainModel(RuleBasedStateMachine):
 
 
 TestChainModel = ChainModel.TestCase
-TestChainModel.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestChainModel.settings = settings(max_examples=times(24), stateful_step_count=30, deadline=None)

@@ -17,6 +17,7 @@ from mud_assistant.tools.web.errors import ErrorKind
 from mud_assistant.tools.web.source.answers import ErrorInfo, PageSource
 from mud_assistant.tools.web.source.paced import Paced
 from mud_assistant.tools.web.source.state import Bucket, ProviderState, Rate, kinds_of_reader
+from tests.effort import times
 from tests.tools.web.scripted import HIT, QUERY, Asked, Heard, Scripted, ScriptedReader, error, read_part
 
 
@@ -274,4 +275,4 @@ class PacingModel(RuleBasedStateMachine):
 
 
 TestPacingModel = PacingModel.TestCase
-TestPacingModel.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)
+TestPacingModel.settings = settings(max_examples=times(32), stateful_step_count=40, deadline=None)

@@ -10,6 +10,7 @@ from twisted.internet.task import Clock
 from mud_assistant.tools.web.errors import ErrorKind
 from mud_assistant.tools.web.source.answers import PageSource
 from mud_assistant.tools.web.source.paced import Allotted, HourlyQuota
+from tests.effort import times
 from tests.tools.web.scripted import HIT, QUERY, Heard, Scripted, ScriptedReader, error
 
 
@@ -93,4 +94,4 @@ class QuotaModel(RuleBasedStateMachine):
 
 
 TestQuotaModel = QuotaModel.TestCase
-TestQuotaModel.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestQuotaModel.settings = settings(max_examples=times(24), stateful_step_count=30, deadline=None)
