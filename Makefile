@@ -24,9 +24,9 @@ GAME := .venv-game
 CLIENTS := .venv-clients
 MUDPY := .venv-mudpy
 ARGS ?=
-# Two worker processes more than the cores this process may use, since many tests wait; eight at most. One that has no
+# One worker process more than the cores this process may use, since many tests wait; eight at most. One that has no
 # tests left takes from another.
-PARALLEL ?= -n $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 2))) --maxprocesses=8 --dist=worksteal
+PARALLEL ?= -n $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1))) --maxprocesses=8 --dist=worksteal
 # One test at a time for each worker, the games first: they take a hundred times as long as the others.
 GAMES = $(subst --dist=worksteal,--dist=load --maxschedchunk=1,$(PARALLEL))
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
