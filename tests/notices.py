@@ -71,10 +71,10 @@ def contradicted(name: str, licence: str) -> str:
     if package is None:
         return ""
     about = package.metadata
-    if expression := about.get("License-Expression"):
-        return "" if expression == licence else expression
+    if expressions := about.get_all("License-Expression"):
+        return "" if expressions == [licence] else f"{name}: {expressions}"
     told = [line for line in about.get_all("Classifier") or () if line.startswith("License ::")]
-    told.append((about.get("License") or "").strip().partition("\n")[0])
+    told += [text.strip().partition("\n")[0] for text in about.get_all("License") or ()]
     named = families(" ".join(told))
     return "" if named and named <= families(licence) else f"{name}: {told}"
 
