@@ -123,6 +123,7 @@ lint: $(VENV)/.dev
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/lint-imports
+	$(VENV)/bin/reuse lint --lines
 
 types: $(VENV)/.dev
 	$(VENV)/bin/mypy

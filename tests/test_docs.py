@@ -110,6 +110,17 @@ def test_no_link_and_no_file_name_leads_nowhere(page: str) -> None:
     assert missing == []
 
 
+def test_every_page_is_linked_from_another() -> None:
+    texts = {page: (ROOT / page).read_text() for page in PAGES if not page.startswith("changelog.d/")}
+    linked = {
+        str(((ROOT / page).parent / link).resolve().relative_to(ROOT))
+        for page, text in texts.items()
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)
+        if ((ROOT / page).parent / link).resolve() != ROOT / page
+    }
+    assert {page for page in texts if "decisions/" not in page} - linked - {"README.md", "CHANGELOG.md"} == set()
+
+
 def test_at_most_eight_direct_dependencies_each_with_its_reason() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     names = [re.split(r"[\[>=<]", entry)[0] for entry in project["dependencies"]]

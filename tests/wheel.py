@@ -20,7 +20,7 @@ def installed(folder: Path) -> Path:
     for package in PACKAGES:
         shutil.copytree(ROOT / package, source / package, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "mud_assistant", source / "mud_assistant", symlinks=True)
-    for file in ("pyproject.toml", "README.md", "LICENSE"):
+    for file in ("pyproject.toml", "README.md", "LICENSE", "THIRD_PARTY_NOTICES.md"):
         shutil.copy(ROOT / file, source)
     build = ("pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", str(folder), ".")
     subprocess.run([sys.executable, "-m", *build], cwd=source, check=True, timeout=300)
