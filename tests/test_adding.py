@@ -104,7 +104,7 @@ def test_the_test_that_is_printed_for_a_tool_passes(copy: Path) -> None:
 def test_the_test_that_is_printed_for_a_provider_passes(copy: Path) -> None:
     test = "tests/llm/providers/test_example.py"
     (copy / test).parent.mkdir(parents=True)
-    for file in ("conftest.py", "guards.py", "postgres.py"):
+    for file in ("conftest.py", "effort.py", "guards.py", "postgres.py"):
         shutil.copy(ROOT / "tests" / file, copy / "tests")
     (copy / test).write_text(printed("adding-a-provider.md", 2))
     checked("ruff", "check", "--no-cache", test, folder=copy)

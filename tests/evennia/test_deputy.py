@@ -12,6 +12,7 @@ from itertools import product
 import pytest
 
 from mud_assistant.tools import Status
+from tests.effort import EFFORT
 from tests.evennia.deputy import (
     ARGUMENTS,
     COMMANDS,
@@ -32,6 +33,8 @@ pytestmark = pytest.mark.usefixtures("db")
 MODULES = sorted({type(command).__module__.rpartition(".")[2] for command in COMMANDS.values()})
 NOBODY = 6
 ALL_PAIRS = tuple(product(LEVELS, LEVELS))
+#: Into so many shares all pairs are divided in a usual run.
+SHARES = 4
 
 
 @pytest.fixture
@@ -59,12 +62,12 @@ def needed(stage: Stage, name: str) -> int:
 
 
 def pairs(least: int, line: str) -> Iterator[tuple[int, int]]:
-    """Requester and assistant: every pair for the plain line, those round the border for each switch."""
-    if "/" not in line.partition(" ")[0]:
-        yield from ALL_PAIRS
-        return
+    """Requester and assistant: those round the border, and for the plain line a share of all, with more effort each."""
     below, enough = max(0, min(5, least) - 1), min(5, least)
-    yield from sorted({(below, 5), (5, below), (enough, enough), (5, 5), (0, 0)})
+    border = {(below, 5), (5, below), (enough, enough), (5, 5), (0, 0)}
+    is_plain = "/" not in line.partition(" ")[0]
+    share = ALL_PAIRS if EFFORT > 1 else ALL_PAIRS[len(line) % SHARES :: SHARES]
+    yield from sorted({*border, *share} if is_plain else border)
 
 
 def restocked(stage: Stage) -> None:
