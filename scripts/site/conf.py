@@ -14,6 +14,7 @@ html_theme = "furo"
 html_title = "mud-assistant"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_favicon = "static/icon.svg"
 html_copy_source = False
 html_show_sourcelink = False
 html_use_index = False
