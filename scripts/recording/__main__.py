@@ -1,4 +1,4 @@
-"""Draws the terminal recording of the README: `make recording`. With --record it plays a trial first and keeps what it showed."""
+"""Draws the terminal recording of the README: `make recording`. With --record it plays a trial first."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ LINES = (
     "Hello Sage, where can I get something to eat?",
     "Do you know a riddle?",
     "Is it a candle?",
+    "I give up.",
     "I have a brother, he is called Tam.",
     "What is my brother called?",
-    "Tell me a story",
+    "What do you know about me?",
 )
 
 
@@ -30,13 +31,12 @@ def main() -> int:
     parser.add_argument("--model", default="small", help="the embedded model of the trial (default: small)")
     arguments = parser.parse_args()
     if arguments.record:
-        command = [str(ROOT / ".venv/bin/mud-assistant"), "trial", "--provider", "embedded", "--model", arguments.model]
+        command = [str(ROOT / ".venv/bin/mud-assistant"), "trial", "--model", arguments.model]
         with tempfile.TemporaryDirectory() as folder:
             record(command, Path(folder), LINES).save(CAST)
     recording = load(CAST)
-    words = transcript(recording)
-    PICTURE.write_text(drawn(recording, words))
-    print(words)
+    PICTURE.write_text(drawn(recording))
+    print(transcript(recording))
     print(f"{PICTURE.relative_to(ROOT)}: {PICTURE.stat().st_size / 1e3:.0f} kB, {recording.paced()[-1][0]:.0f} s")
     return 0
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-#: Longer pauses are shown as this long, in seconds: a player of the format reads it from the file, and so does the drawing.
+#: Longer pauses are shown as this long, in seconds: players of the format read it from the file.
 IDLE_LIMIT = 1.6
 
 

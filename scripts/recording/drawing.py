@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from html import escape
 
 from scripts.recording.asciicast import Recording
-from scripts.recording.frames import Film, Shown, Span, film
+from scripts.recording.frames import Shown, Span, film
 
 _CHAR, _LINE, _EDGE = 8.4, 18.0, 14.0
 #: How long the last picture stays, in seconds, before it begins anew.
@@ -18,7 +18,7 @@ _STYLE = """
 svg{{--back:#fbfbfa;--text:#24292f;--edge:#d0d7de;--bar:#57606a}}
 @media (prefers-color-scheme:dark){{svg{{--back:#0d1117;--text:#e6edf3;--edge:#30363d;--bar:#9198a1}}}}
 .b{{fill:var(--back);stroke:var(--edge)}}
-text{{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:var(--text);white-space:pre}}
+text{{font:14px ui-monospace,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:var(--text);white-space:pre}}
 .s{{font-weight:bold}}.r{{fill:var(--back)}}.h{{fill:var(--bar)}}
 .g{{visibility:hidden}}
 g{{animation:{seconds:.1f}s step-end infinite}}
@@ -30,22 +30,25 @@ g{{animation:{seconds:.1f}s step-end infinite}}
 """
 
 
-def drawn(recording: Recording, transcript: str) -> str:
-    """Return the SVG of a recording; `transcript` is what a reader hears who does not see it."""
+def drawn(recording: Recording) -> str:
+    """Return the SVG of a recording. A reader who does not see it is told what stands there at the end."""
     played = film(recording)
     seconds = played.seconds + _STAYS
     width, height = recording.width * _CHAR + 2 * _EDGE, recording.height * _LINE + 2 * _EDGE
     names: dict[tuple[float, float | None], str] = {}
     rows = "".join(_group(shown, names) for shown in played.shown)
     keyframes = "\n".join(_keyframes(name, begin, end, seconds) for (begin, end), name in names.items())
-    roll = "".join(f"{_percent(at, seconds)}{{transform:translateY({-top * _LINE:.0f}px)}}" for at, top in played.scrolled)
+    roll = "".join(
+        f"{_percent(at, seconds)}{{transform:translateY({-top * _LINE:.0f}px)}}" for at, top in played.scrolled
+    )
     end = -played.scrolled[-1][1] * _LINE
     style = _STYLE.format(seconds=seconds, end=end, roll=roll, keyframes=keyframes)
+    words = escape(transcript(recording), quote=False)
     inner = f'<svg x="{_EDGE:g}" y="{_EDGE:g}" width="{width - 2 * _EDGE:g}" height="{height - 2 * _EDGE:g}">'
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" '
-        f'role="img" aria-labelledby="t d"><title id="t">{escape(recording.title)}</title>'
-        f'<desc id="d">{escape(transcript)}</desc><style>{style}</style>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
+        f'width="{width:g}" height="{height:g}" role="img" aria-labelledby="t d">'
+        f'<title id="t">{escape(recording.title)}</title><desc id="d">{words}</desc><style>{style}</style>'
         f'<rect class="b" x=".5" y=".5" width="{width - 1:g}" height="{height - 1:g}" rx="8"/>'
         f'{inner}<g id="roll">\n{rows}</g></svg></svg>\n'
     )

@@ -1,4 +1,4 @@
-"""Plays a real `mud-assistant trial` at a terminal of its own, with lines that a visitor types, and records what it shows."""
+"""Plays a real `mud-assistant trial` at a terminal of its own, types lines, and records what it shows."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ WIDTH, HEIGHT = 80, 24
 TITLE = "The first two minutes with Sage"
 #: What stands in the last row while the trial waits for a line.
 _READY = "/help for commands"
-#: Seconds: between two keys, before somebody begins to type, until it is sure that nothing follows, and the most a line takes.
+#: Seconds: between two keys, before typing, until it is sure that nothing follows, the most a line takes.
 _KEY, _READING, _QUIET, _PATIENCE = 0.07, 1.5, 2.0, 300.0
-#: Time to read the room, in which the model reads its prompt.
+#: Time to read the room, in which the model reads its prompt, in seconds.
 _ARRIVING = 20.0
 
 
@@ -41,7 +41,7 @@ class Player:
         self._pid, self._terminal = pty.fork()
         if self._pid == 0:
             os.chdir(folder)
-            os.execve(command[0], list(command), {**os.environ, "TERM": "xterm-256color", "HOME": os.path.expanduser("~")})
+            os.execve(command[0], list(command), {**os.environ, "TERM": "xterm-256color"})
         fcntl.ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", HEIGHT, WIDTH, 0, 0))
 
     def write(self, keys: str) -> None:
@@ -88,7 +88,7 @@ class Player:
 
 
 def record(command: Sequence[str], folder: Path, lines: Sequence[str]) -> Recording:
-    """Play a trial in a folder and return its recording. Raises TimeoutError, and ValueError when it names the machine."""
+    """Play a trial in a folder. Raises TimeoutError, and ValueError when what it shows names a folder of ours."""
     player = Player(command, folder)
     try:
         player.until(player.is_ready)
@@ -102,5 +102,5 @@ def record(command: Sequence[str], folder: Path, lines: Sequence[str]) -> Record
     for place in {str(Path.home()), str(folder), str(Path.cwd())}:
         if place in whole:
             raise ValueError(f"the recording names {place}")
-    typed = f"$ {' '.join(['make', 'trial'])}\r\n"
+    typed = "$ make trial ARGS=--small\r\n"
     return Recording(WIDTH, HEIGHT, TITLE, [(0.0, typed), *((at + 1.0, text) for at, text in player.output)])

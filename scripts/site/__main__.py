@@ -1,4 +1,4 @@
-"""Builds the docs as a static site, strictly: `make site`. Any warning, and anything fetched from another host, is an error."""
+"""Builds the docs as a static site: `make site`. A warning, or a thing fetched from another host, is an error."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 
 from sphinx.cmd.build import build_main
 
+from scripts.recording.asciicast import load
+from scripts.recording.drawing import drawn
 from scripts.site.hosts import fetched_from_other_hosts
 from scripts.site.staging import LinkError, Staging
 
@@ -27,6 +29,10 @@ def main() -> int:
         count = Staging(ROOT, staged, arguments.repository).fill()
     except LinkError as error:
         print(error, file=sys.stderr)
+        return 1
+    pictures = ROOT / "docs/pictures"
+    if drawn(load(pictures / "two-minutes.cast")) != (pictures / "two-minutes.svg").read_text():
+        print("The recording was not drawn anew: make recording", file=sys.stderr)
         return 1
     shutil.rmtree(output, ignore_errors=True)
     # -n: each reference must be found; -W: warnings are errors; -E: nothing is kept from the build before.

@@ -1,4 +1,4 @@
-"""Finds what a built site would ask other hosts for: scripts, styles, fonts, pictures, frames. Links to follow are none."""
+"""Finds what a built site would fetch from other hosts: scripts, styles, fonts, pictures, frames."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Lays the pages of this repository out as one folder that the generator reads.
 
-A page of `docs/` keeps its path, a page beside the README comes into the same folder. A link to a page follows it there; one
-to a file that is no page becomes a download where the file stands in `docs/`, else a link to the repository, or the file's
-name where no address of the repository is given. A state machine that a forge draws becomes a table of its changes: what draws
-it in a browser is three megabytes of script.
+A page of `docs/` keeps its path, a page beside the README comes into the same folder. A link to a page follows it
+there; one to a file that is no page becomes a download where the file stands in `docs/`, else a link to the
+repository, or the file's name where no address of the repository is given. A state machine that a forge draws becomes
+a table of its changes: what draws it in a browser is three megabytes of script.
 """
 
 from __future__ import annotations
