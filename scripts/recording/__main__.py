@@ -17,7 +17,6 @@ LINES = (
     "Hello Sage, where can I get something to eat?",
     "Do you know a riddle?",
     "Is it a candle?",
-    "I give up.",
     "I have a brother, he is called Tam.",
     "What is my brother called?",
     "What do you know about me?",

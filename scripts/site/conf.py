@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 project = "mud-assistant"
 author = "the authors of mud-assistant"
 extensions = ["myst_parser"]
@@ -15,6 +17,7 @@ html_title = "mud-assistant"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_favicon = "static/icon.svg"
+html_search_scorer = str(Path(__file__).parent / "static/scorer.js")
 html_copy_source = False
 html_show_sourcelink = False
 html_use_index = False
