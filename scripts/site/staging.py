@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 #: The page that the navigation is read from: a heading is a section, an item that begins with a link is a page.
@@ -89,9 +90,9 @@ class Staging:
             elif is_code:
                 yield line
             else:
-                yield _LINK.sub(lambda found, number=number: self._fitted(found, source, number), line)
+                yield _LINK.sub(partial(self._fitted, source, number), line)
 
-    def _fitted(self, found: re.Match[str], source: str, number: int) -> str:
+    def _fitted(self, source: str, number: int, found: re.Match[str]) -> str:
         """Return a link of a page as it is right on the site."""
         target = found["target"]
         if target is None or re.match(r"#|[a-z]+:", target):
