@@ -10,6 +10,8 @@
 #   make bench       measure it beside its peers, under 3 minutes; bench-full takes longer
 #   make bench ARGS="--only calls --json figures.jsonl"
 #   make test-clients    real clients before the gateway: docs/gateway.md; ARGS="--only codex" tries one. Needs npm
+#   make site        the docs as a static site in build/site, without a request to any other host
+#   make recording   the terminal recording in the README, anew from its asciicast; ARGS="--record" records one
 #   make lock        renew the hash-pinned lock files
 #
 # PYTHON chooses the interpreter (3.11 or later); uv is used when it is there.
@@ -23,6 +25,7 @@ BENCH := .venv-bench
 GAME := .venv-game
 CLIENTS := .venv-clients
 MUDPY := .venv-mudpy
+SITE := .venv-site
 ARGS ?=
 # One worker process more than the cores this process may use, since many tests wait; eight at most. One that has no
 # tests left takes from another.
@@ -34,10 +37,10 @@ export PIP_NO_PYTHON_VERSION_WARNING := 1
 # Byte code is kept, whatever the machine says: the tests start a thousand processes, and each would compile us anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help trial game test newest oldest games programs collected test-evennia test-clients check lint types bench bench-full lock clean
+.PHONY: help trial game test newest oldest games programs collected test-evennia test-clients check lint types bench bench-full site recording lock clean
 
 help:
-	@sed -n '1,15s/^# \{0,1\}//p' Makefile
+	@sed -n '1,17s/^# \{0,1\}//p' Makefile
 
 trial: $(VENV)/.run
 	@$(VENV)/bin/mud-assistant trial $(ARGS)
@@ -134,6 +137,13 @@ bench: $(BENCH)/.bench
 bench-full: $(BENCH)/.bench
 	$(BENCH)/bin/python -m benchmarks --full $(ARGS)
 
+# REPOSITORY is the address of this repository on a forge: links to source files lead there, and are plain names without.
+site: $(SITE)/.site
+	@$(SITE)/bin/python -m scripts.site $(if $(REPOSITORY),--repository $(REPOSITORY)) $(ARGS)
+
+recording: $(SITE)/.site
+	@$(SITE)/bin/python -m scripts.recording $(ARGS)
+
 # What a trial needs, and what work on the code needs beside it.
 $(VENV)/.run: requirements.lock pyproject.toml
 	@scripts/setup.sh "$(PYTHON)" $(VENV) requirements.lock 1>&2
@@ -169,6 +179,10 @@ $(CLIENTS)-aider/.clients: tests/clients/requirements-aider.txt
 	@scripts/setup.sh "$(PYTHON)" $(CLIENTS)-aider $< --alone 1>&2
 	@touch $@
 
+$(SITE)/.site: scripts/site/requirements.txt
+	@scripts/setup.sh "$(PYTHON)" $(SITE) $< --alone 1>&2
+	@touch $@
+
 tests/clients/node/node_modules/.clients: tests/clients/node/package-lock.json
 	@cd tests/clients/node && npm ci --no-audit --no-fund --ignore-scripts 1>&2
 	@touch $@
@@ -177,5 +191,5 @@ lock:
 	@scripts/lock.sh
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(NEWER) $(GAME) $(BENCH) $(CLIENTS) $(CLIENTS)-aider tests/clients/node/node_modules $(MUDPY) \
+	rm -rf $(VENV) $(OLDEST) $(NEWER) $(GAME) $(BENCH) $(CLIENTS) $(CLIENTS)-aider tests/clients/node/node_modules $(MUDPY) $(SITE) \
 	    tests/assistant/worlds/telnet/live/ranvier/node_modules build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
