@@ -58,12 +58,15 @@ def bill(root: Path, epoch: int) -> bytes:
     arrows: dict[str, set[str]] = {product.purl: set()}
     for lock in LOCKS:
         pinned = packages((root / lock).read_text())
-        purls = {package.name: package.purl for package in pinned} | {_US: product.purl}
+        # One lock may pin two versions of a package, for an older and a newer Python.
+        purls = {_US: [product.purl]}
+        for package in pinned:
+            purls.setdefault(package.name, []).append(package.purl)
         for package in pinned:
             components[package.purl] = _component(package, project)
             arrows.setdefault(package.purl, set())
-            for name in package.asked_by:
-                arrows.setdefault(purls[name], set()).add(package.purl)
+            for asking in (purl for name in package.asked_by for purl in purls[name]):
+                arrows.setdefault(asking, set()).add(package.purl)
     content = _document(product, project, components, arrows, epoch)
     return (json.dumps(content, indent=2, sort_keys=True) + "\n").encode()
 
