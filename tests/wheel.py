@@ -44,6 +44,16 @@ def beside(wheel: Path) -> set[str]:
     return {name for name in top if not (name.startswith("mud_assistant-") and name.endswith(".dist-info"))}
 
 
+def recorded(site: Path) -> dict[str, str]:
+    """Return the files that pip recorded in a site-packages for packages that are not ours, each with its package."""
+    found: dict[str, str] = {}
+    for record in site.glob("*.dist-info/RECORD"):
+        name = record.parent.name.partition("-")[0]
+        if name != "mud_assistant":
+            found |= {line.split(",")[0].casefold(): name for line in record.read_text().splitlines()}
+    return found
+
+
 def installed(folder: Path) -> Path:
     """The interpreter of a new environment with the wheel in it. What the project needs is borrowed from ours."""
     wheel = built(folder)

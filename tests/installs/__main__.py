@@ -42,10 +42,20 @@ def install(environment: Environment, wheel: Path, wheelhouse: Path) -> float:
     """Install the wheel with its extras, and return the seconds that took. Raises CalledProcessError."""
     began = time.perf_counter()
     venv.create(environment.folder / "venv", symlinks=True)
-    line = [sys.executable, "-m", "pip", "--python", str(environment.python), "install", "--isolated", "--quiet"]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        str(environment.python),
+        "install",
+        "--isolated",
+        "--quiet",
+        "--no-compile",
+    ]
     extras = f"[{','.join(environment.extras)}]" if environment.extras else ""
     subprocess.run(
-        [*line, "--no-index", "--find-links", str(wheelhouse), f"{wheel}{extras}"],
+        [*command, "--no-index", "--find-links", str(wheelhouse), f"{wheel}{extras}"],
         check=True, timeout=_PIP_SECONDS, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     environment.home.mkdir()
@@ -69,6 +79,7 @@ def attempt(environment: Environment, wheel: Path, wheelhouse: Path) -> Row:
                 trial(environment, url)
             except (AssertionError, OSError, subprocess.TimeoutExpired) as error:
                 row.problems[name] = " ".join(str(error).split())[:600]
+    print(line(row), *row.problems.values(), sep="\n", file=sys.stderr, flush=True)
     return row
 
 
@@ -78,14 +89,18 @@ def _recorded(site: Path) -> list[str]:
     return [line.split(",")[0] for line in record.read_text().splitlines()]
 
 
+def line(row: Row) -> str:
+    """Return the line of an environment in the table."""
+    told = ("NO" if name in row.problems else "ok" for name in ("files", *TRIALS))
+    first = f"| {row.environment.name} | {row.packages} | {row.megabytes} | {row.seconds:.0f} |"
+    return f"{first} {' | '.join(told)} |"
+
+
 def table(rows: Sequence[Row]) -> str:
     """Return the environments by line, a column for each thing that was tried, and what did not work below."""
     names = ["files", *TRIALS]
     lines = [f"| installed | packages | MB | seconds | {' | '.join(names)} |", "|---" * (len(names) + 4) + "|"]
-    for row in rows:
-        told = ("NO" if name in row.problems else "ok" for name in names)
-        first = f"| {row.environment.name} | {row.packages} | {row.megabytes} | {row.seconds:.0f} |"
-        lines.append(f"{first} {' | '.join(told)} |")
+    lines += map(line, rows)
     faults = [f"{row.environment.name}, {name}: {told}" for row in rows for name, told in row.problems.items()]
     return "\n".join([*lines, *faults])
 

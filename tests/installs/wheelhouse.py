@@ -7,10 +7,9 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterable, Iterator
-from importlib.metadata import distributions
 from pathlib import Path
 
-from tests.wheel import ROOT
+from tests.wheel import ROOT, recorded
 
 #: Beside the newest Twisted every extra but Evennia, and Evennia with the Twisted it asks for.
 LOCKS = ("requirements-extras.lock", "requirements-game.lock")
@@ -55,10 +54,8 @@ def others() -> dict[str, str]:
     for wheel in FOLDER.glob("*.whl"):
         if not wheel.name.startswith("mud_assistant-"):
             found |= dict.fromkeys(map(str.casefold, zipfile.ZipFile(wheel).namelist()), wheel.name.partition("-")[0])
-    sites = [str(site) for pattern in _ENVIRONMENTS for site in ROOT.glob(f"{pattern}/lib/python*/site-packages")]
-    for package in distributions(path=sites):
-        if package.name != "mud-assistant":
-            found |= {str(file).casefold(): package.name for file in package.files or ()}
+    for site in (site for pattern in _ENVIRONMENTS for site in ROOT.glob(f"{pattern}/lib/python*/site-packages")):
+        found |= recorded(site)
     return found
 
 

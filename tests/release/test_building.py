@@ -5,20 +5,22 @@ from __future__ import annotations
 import io
 import json
 import os
+import sysconfig
 import tarfile
 import zipfile
-from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
 
 from scripts.release import archives, building, sbom
-from tests.wheel import EPOCH, ROOT, beside, copied
+from tests.wheel import EPOCH, ROOT, beside, copied, recorded
+
+pytestmark = pytest.mark.slow  # builds sdist and wheel twice
 
 
 @pytest.fixture(scope="module")
 def twice(tmp_path_factory: pytest.TempPathFactory) -> list[list[Path]]:
-    """The sdist and the wheel, built in two folders under two umasks. Takes 3 to 4 s of the processor each."""
+    """The sdist and the wheel, built in two folders under two umasks."""
     made = []
     for umask, name in ((0o077, "one"), (0o002, "another/and/deeper")):
         before = os.umask(umask)
@@ -54,12 +56,7 @@ def _tree() -> set[str]:
 
 def test_no_other_package_of_this_environment_has_a_file_of_the_wheels_name(twice: list[list[Path]]) -> None:
     ours = {name.casefold() for name in zipfile.ZipFile(twice[0][1]).namelist()}
-    others = {
-        str(file).casefold(): each.name
-        for each in distributions()
-        if each.name != "mud-assistant"
-        for file in each.files or ()
-    }
+    others = recorded(Path(sysconfig.get_path("purelib")))
     assert len(others) > 1_000
     assert {name: others[name] for name in ours & others.keys()} == {}
 
