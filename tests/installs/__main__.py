@@ -8,6 +8,7 @@ environments there.
 from __future__ import annotations
 
 import argparse
+import signal
 import subprocess
 import sys
 import time
@@ -117,6 +118,8 @@ def main() -> None:
     parser.add_argument("--only", default="", metavar="NAME", help="none, an extra, or all")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="a new folder that the environments are left in")
     options = parser.parse_args()
+    # Where this was started in the background, Ctrl-C is ignored, and the programs that are tried would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with ExitStack() as stack:
         folder = options.keep or Path(stack.enter_context(TemporaryDirectory(prefix="installs-")))
         wheelhouse = fill()

@@ -52,12 +52,19 @@ class Environment:
         )  # fmt: skip
         return done.stdout, done.returncode
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """Start the interpreter with these arguments; its output is one pipe."""
-        return subprocess.Popen(
+    @contextmanager
+    def running(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+        """The interpreter with these arguments, killed at the end if it still runs; its output is one pipe."""
+        program = subprocess.Popen(
             [str(self.python), *arguments], cwd=self.home, env=self._variables(), text=True, start_new_session=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
+        try:
+            yield program
+        finally:
+            if program.poll() is None:
+                os.killpg(program.pid, signal.SIGKILL)
+                program.communicate()
 
 
 def seen(program: subprocess.Popen[str], wanted: re.Pattern[str] = _ADDRESS) -> str:
@@ -77,24 +84,17 @@ def seen(program: subprocess.Popen[str], wanted: re.Pattern[str] = _ADDRESS) -> 
 
 
 def stopped(program: subprocess.Popen[str]) -> int:
-    """Return the exit status of a program after Ctrl-C."""
+    """Return the exit status of a program after Ctrl-C. Raises TimeoutExpired."""
     program.send_signal(signal.SIGINT)
-    try:
-        program.communicate(timeout=PATIENCE)
-    except subprocess.TimeoutExpired:
-        os.killpg(program.pid, signal.SIGKILL)
-        raise
+    program.communicate(timeout=PATIENCE)
     return program.returncode
 
 
 @contextmanager
 def fake_model(environment: Environment) -> Iterator[str]:
     """The address of a scripted Ollama, one of those that the wheel brings for tests."""
-    program = environment.start("-m", "mud_assistant.llm.testing", "ollama", "--port", "0")
-    try:
+    with environment.running("-m", "mud_assistant.llm.testing", "ollama", "--port", "0") as program:
         yield seen(program)
-    finally:
-        stopped(program)
 
 
 def asked(url: str, body: bytes | None = None) -> str:

@@ -32,7 +32,8 @@ vectors = "embedded"
 url = "postgresql://nobody@127.0.0.1:9/none"
 """
 _SAYS_SO = ("embedded", "metrics", "otel", "postgres")
-#: Ready, or ended for good.
+#: What `serve` and `game` say when they are ready.
+_THINKS = re.compile(r"thinks with")
 _GAME_IS_UP = re.compile(r"Ctrl-C")
 
 
@@ -85,22 +86,24 @@ def doctor(here: Environment, url: str) -> None:
 def serve(here: Environment, url: str) -> None:
     """`serve` says its address, is healthy, and ends at Ctrl-C with exit status 0."""
     model = ("--provider", "ollama", "--model", "sage", "--url", url)
-    program = here.start("-m", "mud_assistant", "serve", *model, "--journal", "sage.journal", "--port", "0")
-    address = seen(program)
-    health, ready = asked(f"{address}/healthz"), asked(f"{address}/readyz")
-    assert (health, ready, stopped(program)) == ("ok\n", "ready\n", 0)
+    arguments = ("-m", "mud_assistant", "serve", *model, "--journal", "sage.journal", "--port", "0")
+    with here.running(*arguments) as program:
+        address = seen(program)
+        seen(program, _THINKS)
+        assert (asked(f"{address}/healthz"), asked(f"{address}/readyz")) == ("ok\n", "ready\n")
+        assert stopped(program) == 0
 
 
 def gateway(here: Environment, url: str) -> None:
     """`gateway` answers a chat and ends at Ctrl-C with exit status 0."""
     model = ("--provider", "ollama", "--model", "sage", "--url", url)
-    program = here.start("-m", "mud_assistant", "gateway", *model, "--port", "0")
-    address = re.sub(r"/v1$", "", seen(program))
-    asked(f"{address}/healthz")
-    body = {"model": "assistant", "messages": [{"role": "user", "content": "Hello"}]}
-    answer = json.loads(asked(f"{address}/v1/chat/completions", json.dumps(body).encode()))
-    assert answer["choices"]
-    assert stopped(program) == 0
+    with here.running("-m", "mud_assistant", "gateway", *model, "--port", "0") as program:
+        address = seen(program)
+        assert "ok" in asked(f"{address}/healthz")
+        body = {"model": "assistant", "messages": [{"role": "user", "content": "Hello"}]}
+        answer = json.loads(asked(f"{address}/v1/chat/completions", json.dumps(body).encode()))
+        assert "Hello" in answer["choices"][0]["message"]["content"]
+        assert stopped(program) == 0
 
 
 def game(here: Environment, url: str) -> None:
@@ -111,9 +114,10 @@ def game(here: Environment, url: str) -> None:
         assert "pip install 'mud-assistant[evennia]'" in out, out
         return
     model = ("--provider", "ollama", "--model", "sage", "--url", url)
-    program = here.start("-m", "mud_assistant", "game", "--folder", "game", *model, "--port", str(_free_first_port()))
-    seen(program, _GAME_IS_UP)
-    assert stopped(program) == 0
+    port = ("--port", str(_free_first_port()))
+    with here.running("-m", "mud_assistant", "game", "--folder", "game", *model, *port) as program:
+        seen(program, _GAME_IS_UP)
+        assert stopped(program) == 0
 
 
 def _free_first_port() -> int:
