@@ -11,7 +11,7 @@
 #   make bench ARGS="--only calls --json figures.jsonl"
 #   make test-clients    real clients before the gateway: docs/gateway.md; ARGS="--only codex" tries one. Needs npm
 #   make lock        renew the hash-pinned lock files
-#   make test-installs    the built wheel with each extra in an environment of its own; ARGS="--only web"
+#   make test-installs    the wheel of a release with each extra in an environment of its own; ARGS="--only web"
 #   make release VERSION=1.0.0    sdist, wheel and hashes in dist/: docs/releasing.md
 #
 # PYTHON chooses the interpreter (3.11 or later); uv is used when it is there.

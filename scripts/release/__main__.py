@@ -91,6 +91,8 @@ def main() -> None:
     (dist / "SHA256SUMS").write_text(sums)
     commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     names = " ".join(f"dist/{path.name}" for path in files)
+    if "urls" not in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]:
+        print("pyproject.toml has no [project.urls]: docs/releasing.md says what belongs there.")
     print(_NEXT.format(commit=commit.strip(), sums=sums, version=version, files=names))
 
 
