@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import socket
 from collections.abc import Callable
@@ -124,8 +125,8 @@ def game(here: Environment, url: str) -> None:
 
 
 def _free_first_port() -> int:
-    """Return the first of five ports in a row that nobody listens at."""
-    for first in range(21_000, 60_000, 10):
+    """Return the first of five ports in a row that nobody listens at, where no other process looks first."""
+    for first in range(21_000 + os.getpid() % 2_000 * 10, 60_000, 10):
         sockets = [socket.socket() for _ in range(5)]
         try:
             for number, each in enumerate(sockets):
