@@ -13,6 +13,8 @@
 #   make site        the docs as a static site in build/site, without a request to any other host
 #   make recording   the terminal recording in the README, anew from its asciicast; ARGS="--record" records one
 #   make lock        renew the hash-pinned lock files
+#   make test-installs    the wheel of a release with each extra in an environment of its own; ARGS="--only web"
+#   make release VERSION=1.0.0    sdist, wheel and hashes in dist/: docs/releasing.md
 #
 # PYTHON chooses the interpreter (3.11 or later); uv is used when it is there.
 
@@ -26,6 +28,8 @@ GAME := .venv-game
 CLIENTS := .venv-clients
 MUDPY := .venv-mudpy
 SITE := .venv-site
+RELEASE := .venv-release
+VERSION ?=
 ARGS ?=
 # One worker process more than the cores this process may use, since many tests wait; eight at most. One that has no
 # tests left takes from another.
@@ -37,10 +41,11 @@ export PIP_NO_PYTHON_VERSION_WARNING := 1
 # Byte code is kept, whatever the machine says: the tests start a thousand processes, and each would compile us anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help trial game test newest oldest games programs collected test-evennia test-clients check lint types bench bench-full site recording lock clean
+.PHONY: help trial game test newest oldest games programs collected test-evennia test-clients test-installs check lint types \
+    bench bench-full site recording lock release clean
 
 help:
-	@sed -n '1,17s/^# \{0,1\}//p' Makefile
+	@sed -n '1,19s/^# \{0,1\}//p' Makefile
 
 trial: $(VENV)/.run
 	@$(VENV)/bin/mud-assistant trial $(ARGS)
@@ -120,6 +125,10 @@ test-newer: $(NEWER)/.dev
 test-clients: $(VENV)/.dev $(CLIENTS)/.clients $(CLIENTS)-aider/.clients tests/clients/node/node_modules/.clients
 	$(VENV)/bin/python -m tests.clients $(ARGS)
 
+# What pip would fetch lies in .cache/wheelhouse afterwards, as the lock files pin it; no environment looks any further.
+test-installs: $(VENV)/.dev
+	$(VENV)/bin/python -m tests.installs $(ARGS)
+
 check: lint types
 
 lint: $(VENV)/.dev
@@ -170,6 +179,11 @@ $(BENCH)/.bench: benchmarks/requirements-peers.txt pyproject.toml
 	@scripts/setup.sh "$(PYTHON)" $(BENCH) benchmarks/requirements-peers.txt 1>&2
 	@touch $@
 
+# What judges a release before it is uploaded, and nothing of the product.
+$(RELEASE)/.release: scripts/release/requirements.txt
+	@scripts/setup.sh "$(PYTHON)" $(RELEASE) $< --alone 1>&2
+	@touch $@
+
 # Programs that ask models, and nothing of the product.
 $(CLIENTS)/.clients: tests/clients/requirements.txt
 	@scripts/setup.sh "$(PYTHON)" $(CLIENTS) $< --alone 1>&2
@@ -190,6 +204,10 @@ tests/clients/node/node_modules/.clients: tests/clients/node/package-lock.json
 lock:
 	@scripts/lock.sh
 
+release: $(RELEASE)/.release
+	@$(RELEASE)/bin/python -m scripts.release $(VERSION)
+
 clean:
-	rm -rf $(VENV) $(OLDEST) $(NEWER) $(GAME) $(BENCH) $(CLIENTS) $(CLIENTS)-aider tests/clients/node/node_modules $(MUDPY) $(SITE) \
-	    tests/assistant/worlds/telnet/live/ranvier/node_modules build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(OLDEST) $(NEWER) $(GAME) $(BENCH) $(SITE) $(RELEASE) $(CLIENTS) $(CLIENTS)-aider tests/clients/node/node_modules \
+	    $(MUDPY) tests/assistant/worlds/telnet/live/ranvier/node_modules build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache \
+	    .hypothesis .import_linter_cache

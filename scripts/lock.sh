@@ -3,8 +3,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 compile() {
-    uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-        --no-annotate --no-header "$@"
+    explained --no-annotate "$@"
+}
+# With who asks for each package: the release's bill of materials is made of it (scripts/release/sbom.py).
+explained() {
+    uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header "$@"
 }
 build=$(mktemp) oldest=$(mktemp) node=$(mktemp -d)
 trap 'rm -rf "$build" "$oldest" "$node"' EXIT
@@ -13,7 +16,11 @@ compile pyproject.toml "$build" --extra embedded --extra web -o requirements.loc
 compile pyproject.toml "$build" --extra embedded --extra web --extra metrics --extra otel --extra dev -c requirements.lock -o requirements-dev.lock
 echo 'twisted==24.11.0' >"$oldest"
 compile pyproject.toml "$build" --extra embedded --extra web --extra evennia --extra metrics --extra otel --extra dev -c "$oldest" -o requirements-oldest.lock
-compile pyproject.toml "$build" --extra embedded --extra web --extra evennia -c requirements-oldest.lock -o requirements-game.lock
+explained pyproject.toml - --extra embedded --extra web --extra evennia -c requirements-oldest.lock -o requirements-game.lock <"$build"
+compile scripts/release/requirements.in "$build" -c requirements-dev.lock -o scripts/release/requirements.txt
+# Every extra that can be installed beside the newest Twisted; Evennia is in requirements-game.lock.
+explained pyproject.toml --extra embedded --extra web --extra keyring --extra metrics --extra otel --extra postgres \
+    --extra tokens -c requirements-dev.lock -c scripts/release/requirements.txt -o requirements-extras.lock
 compile pyproject.toml "$build" benchmarks/requirements-peers.in -c requirements.lock -o benchmarks/requirements-peers.txt
 # treq asks for `twisted[tls]`, which pip before 23.3 takes for another package than a pinned `twisted`.
 sed -i 's/^twisted==/twisted[tls]==/' requirements*.lock benchmarks/requirements-peers.txt

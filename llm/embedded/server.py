@@ -30,6 +30,12 @@ KEY_VARIABLE = "MUD_ASSISTANT_EMBEDDED_KEY"
 #: Without this, idle threads spin, and on a shared machine the model falls to a tenth of its speed.
 PASSIVE_WAITING = ("OMP_WAIT_POLICY", "PASSIVE")
 LOOPBACK = "127.0.0.1"
+#: What holds llama.cpp, and what is said where it is absent.
+LIBRARY = "xllamacpp"
+NO_LIBRARY = (
+    "the package xllamacpp is not installed or does not run here; "
+    "install it with: pip install 'mud-assistant[embedded]'"
+)
 
 #: How much of earlier conversations is kept for reuse, in MiB. The library's own default is 8 GiB.
 _CACHE_MIB = 512
@@ -76,12 +82,9 @@ def _library() -> Any:
     # Must stay before the import: the library reads it while it is loaded.
     os.environ.setdefault(*PASSIVE_WAITING)
     try:
-        return importlib.import_module("xllamacpp")
+        return importlib.import_module(LIBRARY)
     except ImportError as error:
-        raise CannotServe(
-            "the package xllamacpp is not installed or does not run here; "
-            "install it with: pip install 'mud-assistant[embedded]'",
-        ) from error
+        raise CannotServe(NO_LIBRARY) from error
 
 
 def _start(library: Any, options: Namespace, key: str, template: str) -> Any:

@@ -12,6 +12,7 @@ import secrets
 import sys
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from msgspec import Struct
@@ -25,7 +26,7 @@ from mud_assistant.llm.embedded.child import Answer, Child, Conversation, child_
 from mud_assistant.llm.embedded.errors import EmbeddedUnavailable
 from mud_assistant.llm.embedded.fetching.hub_name import TOKEN_VARIABLE, wants_token
 from mud_assistant.llm.embedded.progress import Endpoint, FetchProgress, Phase, read_progress
-from mud_assistant.llm.embedded.server import KEY_VARIABLE, PASSIVE_WAITING, default_threads
+from mud_assistant.llm.embedded.server import KEY_VARIABLE, LIBRARY, NO_LIBRARY, PASSIVE_WAITING, default_threads
 from mud_assistant.llm.messages import JSONObject
 from mud_assistant.resilience.child import module_command
 
@@ -168,6 +169,9 @@ class EmbeddedModel:
             raise
 
     async def _fetch(self) -> Path:
+        if find_spec(LIBRARY) is None:  # half a gigabyte that nothing here can run
+            raise EmbeddedUnavailable(NO_LIBRARY)
+
         def listen(record: JSONObject) -> Path | None:
             if progress := read_progress(record):
                 talk.keep_waiting(progress)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,13 @@ def test_the_model_is_fetched_first_and_the_progress_told() -> None:
     assert rig.progress[0] == FetchProgress(Phase.NOTE, note="trying parts")
     assert rig.progress[1].fraction == 0.5
     assert rig.progress[2:] == [FetchProgress(Phase.START)]
+
+
+def test_nothing_is_fetched_where_nothing_could_run_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    rig = Rig(own_file=None)
+    assert "pip install 'mud-assistant[embedded]'" in str(refusal(rig.model.start()))
+    assert rig.processes.started == []
 
 
 def test_a_fetch_may_take_for_ever_while_it_gets_on() -> None:
