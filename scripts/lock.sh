@@ -11,9 +11,11 @@ trap 'rm -rf "$build" "$oldest" "$node"' EXIT
 echo 'setuptools>=77' >"$build" # pyproject's build system, installed beside the rest: no download while building
 compile pyproject.toml "$build" --extra embedded --extra web -o requirements.lock
 compile pyproject.toml "$build" --extra embedded --extra web --extra metrics --extra otel --extra dev -c requirements.lock -o requirements-dev.lock
+# The image has every extra but the key store of a desktop and the game.
+compile pyproject.toml "$build" --extra embedded --extra web --extra metrics --extra otel --extra postgres --extra tokens -c requirements-dev.lock -o requirements-image.lock
 echo 'twisted==24.11.0' >"$oldest"
 compile pyproject.toml "$build" --extra embedded --extra web --extra evennia --extra metrics --extra otel --extra dev -c "$oldest" -o requirements-oldest.lock
-compile pyproject.toml "$build" --extra embedded --extra web --extra evennia -c requirements-oldest.lock -o requirements-game.lock
+compile pyproject.toml "$build" --extra embedded --extra web --extra evennia --extra metrics --extra postgres -c requirements-oldest.lock -o requirements-game.lock
 compile pyproject.toml "$build" benchmarks/requirements-peers.in -c requirements.lock -o benchmarks/requirements-peers.txt
 # treq asks for `twisted[tls]`, which pip before 23.3 takes for another package than a pinned `twisted`.
 sed -i 's/^twisted==/twisted[tls]==/' requirements*.lock benchmarks/requirements-peers.txt
