@@ -59,7 +59,7 @@ def test_of_the_usual_ports_one_is_enough_and_none_is_not(monkeypatch: pytest.Mo
 
 
 def test_the_usual_ports_are_those_of_the_settings() -> None:
-    assert health_check.USUAL_PORTS == (PageConfig().port, GatewayConfig().port)
+    assert (PageConfig().port, GatewayConfig().port) == health_check.USUAL_PORTS
 
 
 def test_a_log_at_a_dash_goes_to_standard_error_without_keys(tmp_path: Path) -> None:
