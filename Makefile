@@ -10,6 +10,7 @@
 #   make bench       measure it beside its peers, under 3 minutes; bench-full takes longer
 #   make bench ARGS="--only calls --json figures.jsonl"
 #   make test-clients    real clients before the gateway: docs/gateway.md; ARGS="--only codex" tries one. Needs npm
+#   make image       the OCI image, by buildah, podman or docker; BASE=debian without a registry: docs/running.md
 #   make lock        renew the hash-pinned lock files
 #
 # PYTHON chooses the interpreter (3.11 or later); uv is used when it is there.
@@ -34,10 +35,10 @@ export PIP_NO_PYTHON_VERSION_WARNING := 1
 # Byte code is kept, whatever the machine says: the tests start a thousand processes, and each would compile us anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help trial game test newest programs collected test-evennia test-clients check lint types bench bench-full lock clean
+.PHONY: help trial game test newest programs collected test-evennia test-clients check lint types bench bench-full image lock clean
 
 help:
-	@sed -n '1,15s/^# \{0,1\}//p' Makefile
+	@sed -n '1,16s/^# \{0,1\}//p' Makefile
 
 trial: $(VENV)/.run
 	@$(VENV)/bin/mud-assistant trial $(ARGS)
@@ -162,6 +163,10 @@ $(CLIENTS)-aider/.clients: tests/clients/requirements-aider.txt
 tests/clients/node/node_modules/.clients: tests/clients/node/package-lock.json
 	@cd tests/clients/node && npm ci --no-audit --no-fund --ignore-scripts 1>&2
 	@touch $@
+
+# scripts/image.sh says what else it takes, such as LOCK=requirements-game.lock.
+image:
+	@scripts/image.sh $(TAG)
 
 lock:
 	@scripts/lock.sh

@@ -13,7 +13,9 @@ from typing import Any
 HEALTH_EXAMPLES = """  mud-assistant health
       does the page of serve or a worker, or the gateway, answer on its usual port?
   mud-assistant health --port 8411 --ready
-      can the worker whose page is at 8411 write its journal and reach a model?"""
+      can the worker whose page is at 8411 write its journal and reach a model?
+  mud-assistant health --port 4001 --path /assistants
+      the same for a game of Evennia"""
 
 #: The usual ports of the page and of the gateway.
 USUAL_PORTS = (8410, 8420)
@@ -44,6 +46,9 @@ def add_health(commands: Any, port: Callable[[str], int]) -> None:
         help="ask there; may be repeated (default: 8410 and 8420)",
     )
     health.add_argument(
+        "--path", default="", metavar="PATH", help="what comes before /healthz; /assistants in a game of Evennia"
+    )
+    health.add_argument(
         "--ready",
         action="store_true",
         help="ask for /readyz: whether the journal can be written and a model be reached, and not only whether it runs",
@@ -52,7 +57,7 @@ def add_health(commands: Any, port: Callable[[str], int]) -> None:
 
 def run_health(tell: Callable[[str], object], options: argparse.Namespace, _: object) -> int:
     """Tell what each port answers, and return the exit status. Blocks, for some seconds a port at most."""
-    path = "/readyz" if options.ready else "/healthz"
+    path = f"{options.path.rstrip('/')}/{'readyz' if options.ready else 'healthz'}"
     statuses = {port: _status(port, path) for port in options.ports or USUAL_PORTS}
     answered = {port: status for port, status in statuses.items() if status is not None}
     asked = statuses if options.ports or not answered else answered

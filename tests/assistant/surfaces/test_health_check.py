@@ -24,7 +24,7 @@ def answering(**statuses: int) -> Iterator[int]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self.send_response(statuses[self.path.strip("/")])
+            self.send_response(statuses[self.path.strip("/").replace("/", "_")])
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
@@ -46,6 +46,12 @@ def test_who_is_well_is_told_so_by_the_status(capsys: pytest.CaptureFixture[str]
         assert capsys.readouterr().out == f"http://127.0.0.1:{port}/healthz answers 200\n"
         assert main(["health", "--port", str(port), "--ready"]) == 1
         assert capsys.readouterr().out == f"http://127.0.0.1:{port}/readyz answers 503\n"
+
+
+def test_the_page_of_a_game_stands_below_a_path_of_its_own() -> None:
+    with answering(assistants_healthz=200, healthz=404) as port:
+        assert main(["health", "--port", str(port), "--path", "/assistants"]) == 0
+        assert main(["health", "--port", str(port)]) == 1
 
 
 def test_of_the_usual_ports_one_is_enough_and_none_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
