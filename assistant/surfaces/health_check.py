@@ -6,8 +6,9 @@ It reads no settings and loads nothing else of ours, since a container starts it
 from __future__ import annotations
 
 import argparse
+import socket
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import suppress
 from typing import Any
 
 HEALTH_EXAMPLES = """  mud-assistant health
@@ -22,6 +23,8 @@ USUAL_PORTS = (8410, 8420)
 _HOST = "127.0.0.1"
 #: Seconds for the connection, and for each read of the answer.
 _SECONDS = 5.0
+#: The first line of an answer is no longer.
+_LINE_BYTES = 256
 _OK, _WRONG = 0, 1
 _HTTP_OK = 200
 
@@ -68,11 +71,10 @@ def run_health(tell: Callable[[str], object], options: argparse.Namespace, _: ob
 
 def _status(port: int, path: str) -> int | None:
     """Return the status with which a port answers, or None when it does not."""
-    from http.client import HTTPConnection, HTTPException  # noqa: PLC0415  (for this command alone)
-
-    with closing(HTTPConnection(_HOST, port, timeout=_SECONDS)) as connection:
-        try:
-            connection.request("GET", path)
-            return connection.getresponse().status
-        except (OSError, HTTPException):
-            return None
+    request = f"GET {path} HTTP/1.1\r\nHost: {_HOST}:{port}\r\nConnection: close\r\n\r\n"
+    with suppress(OSError), socket.create_connection((_HOST, port), _SECONDS) as connection:
+        connection.sendall(request.encode())
+        with connection.makefile("rb") as answer:
+            _, status, *_ = [*answer.readline(_LINE_BYTES).split(), b"", b""]
+            return int(status) if status.isdigit() else None
+    return None
