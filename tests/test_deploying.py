@@ -23,7 +23,7 @@ UNITS = ROOT / "deploy/systemd"
 COMPOSE = ROOT / "deploy/compose"
 CONTAINERFILE = (ROOT / "deploy/Containerfile").read_text()
 PROGRAM = "/opt/mud-assistant/bin/mud-assistant"
-#: The exposure that `systemd-analyze security` may find, in tenths: it is 1.1.
+#: The exposure that `systemd-analyze security` may find, in tenths: it is 1.2.
 EXPOSURE = 20
 SYSTEMD, BASH, SHELLCHECK = (shutil.which(name) or "" for name in ("systemd-analyze", "bash", "shellcheck"))
 needs_systemd = pytest.mark.skipif(not SYSTEMD, reason="apt-get install systemd")
