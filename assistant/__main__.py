@@ -277,7 +277,7 @@ def _refuse(error: AssistantError) -> int:
 
 
 #: What does each command.
-_COMMANDS = {
+_COMMANDS: dict[str, Callable[[argparse.Namespace, Secrets], int]] = {
     "trial": _trial,
     "replay": _replay,
     "doctor": _doctor,
