@@ -12,6 +12,7 @@
 #   make test-clients    real clients before the gateway: docs/gateway.md; ARGS="--only codex" tries one. Needs npm
 #   make site        the docs as a static site in build/site, without a request to any other host
 #   make recording   the terminal recording in the README, anew from its asciicast; ARGS="--record" records one
+#   make image       the OCI image, by buildah, podman or docker; BASE=debian without a registry: docs/running.md
 #   make lock        renew the hash-pinned lock files
 #   make test-installs    the wheel of a release with each extra in an environment of its own; ARGS="--only web"
 #   make release VERSION=1.0.0    sdist, wheel and hashes in dist/: docs/releasing.md
@@ -42,10 +43,10 @@ export PIP_NO_PYTHON_VERSION_WARNING := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help trial game test newest oldest games programs collected test-evennia test-clients test-installs check lint types \
-    bench bench-full site recording lock release clean
+    bench bench-full site recording image lock release clean
 
 help:
-	@sed -n '1,19s/^# \{0,1\}//p' Makefile
+	@sed -n '1,20s/^# \{0,1\}//p' Makefile
 
 trial: $(VENV)/.run
 	@$(VENV)/bin/mud-assistant trial $(ARGS)
@@ -200,6 +201,10 @@ $(SITE)/.site: scripts/site/requirements.txt
 tests/clients/node/node_modules/.clients: tests/clients/node/package-lock.json
 	@cd tests/clients/node && npm ci --no-audit --no-fund --ignore-scripts 1>&2
 	@touch $@
+
+# scripts/image.sh says what else it takes, such as LOCK=requirements-game.lock.
+image:
+	@scripts/image.sh $(TAG)
 
 lock:
 	@scripts/lock.sh

@@ -27,6 +27,7 @@ from mud_assistant.assistant.preparing import prepare, program_options
 from mud_assistant.assistant.running import begin_logging, explain, run_reactor
 from mud_assistant.assistant.starting import INTERRUPTED, loading
 from mud_assistant.assistant.surfaces.doctor import DoctorScreen
+from mud_assistant.assistant.surfaces.health_check import run_health
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -276,7 +277,7 @@ def _refuse(error: AssistantError) -> int:
 
 
 #: What does each command.
-_COMMANDS = {
+_COMMANDS: dict[str, Callable[[argparse.Namespace, Secrets], int]] = {
     "trial": _trial,
     "replay": _replay,
     "doctor": _doctor,
@@ -284,6 +285,7 @@ _COMMANDS = {
     "game": _game,
     "character": _character,
     "journal": _journal,
+    "health": partial(run_health, print),
     "serve": _serve,
     "play": _play,
     "worker": _worker,

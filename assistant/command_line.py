@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from mud_assistant.assistant.surfaces.characters.arguments import CHARACTER_EXAMPLES, add_character
 from mud_assistant.assistant.surfaces.gateway.arguments import GATEWAY_EXAMPLES, add_gateway
+from mud_assistant.assistant.surfaces.health_check import HEALTH_EXAMPLES, add_health
 from mud_assistant.assistant.surfaces.journal.arguments import JOURNAL_EXAMPLES, add_journal, journal_name
 from mud_assistant.assistant.surfaces.parser import PROVIDERS, Parser
 from mud_assistant.assistant.surfaces.play.play_arguments import PLAY_EXAMPLES, add_play
@@ -92,6 +93,7 @@ examples:
 {GATEWAY_EXAMPLES}
 {CHARACTER_EXAMPLES}
 {JOURNAL_EXAMPLES}
+{HEALTH_EXAMPLES}
 
 Settings are read from assistant.toml in this folder; options come before settings."""
 
@@ -118,6 +120,7 @@ def parser() -> Parser:
     _add_model(add_gateway(commands, page_port))
     add_character(commands)
     add_journal(commands)
+    add_health(commands, page_port)
     _add_upgrade(commands)
     return whole
 
@@ -151,7 +154,7 @@ def _add_trial(commands: Commands) -> None:
     trial.add_argument("--trace", action="store_true", help="show each step of the thinking (as /trace does)")
     trial.add_argument("--json", action="store_true", help="print one JSON object per step instead of the transcript")
     add_page(trial)
-    trial.add_argument("--log", type=Path, metavar="FILE", help="write the log to a file")
+    trial.add_argument("--log", type=Path, metavar="FILE", help="write the log to a file; -: to standard error")
 
 
 def _add_replay(commands: Commands) -> None:

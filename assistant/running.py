@@ -17,6 +17,8 @@ from mud_assistant.assistant.keys.log import redacting
 from mud_assistant.assistant.keys.redaction import Secrets
 from mud_assistant.assistant.starting import settle_heap
 
+_STANDARD_ERROR = Path("-")
+
 
 def run_reactor(reactor: Any, work: Coroutine[Deferred[Any], Any, int], secrets: Secrets, cancelled: int = 0) -> int:
     """Run the reactor until `work` is over. Ctrl-C and SIGTERM cancel it and wait until it has ended.
@@ -66,6 +68,12 @@ def explain(failure: Failure, secrets: Secrets, cancelled: int = 0) -> int:
 
 
 def begin_logging(path: Path | None, secrets: Secrets) -> None:
-    """Log to a file, without keys, or not at all: the terminal belongs to the conversation."""
-    observers = [redacting(textFileLogObserver(path.open("a", encoding="utf-8")), secrets)] if path else []
+    """Log to a file, without keys, or not at all: the terminal belongs to the conversation.
+
+    The path `-` is standard error, which a service manager and a container's engine keep.
+    """
+    observers = []
+    if path:
+        file = sys.stderr if path == _STANDARD_ERROR else path.open("a", encoding="utf-8")
+        observers.append(redacting(textFileLogObserver(file), secrets))
     globalLogBeginner.beginLoggingTo(observers, discardBuffer=True, redirectStandardIO=False)

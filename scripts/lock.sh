@@ -16,11 +16,11 @@ compile pyproject.toml "$build" --extra embedded --extra web -o requirements.loc
 compile pyproject.toml "$build" --extra embedded --extra web --extra metrics --extra otel --extra dev -c requirements.lock -o requirements-dev.lock
 echo 'twisted==24.11.0' >"$oldest"
 compile pyproject.toml "$build" --extra embedded --extra web --extra evennia --extra metrics --extra otel --extra dev -c "$oldest" -o requirements-oldest.lock
-explained pyproject.toml - --extra embedded --extra web --extra evennia -c requirements-oldest.lock -o requirements-game.lock <"$build"
+explained pyproject.toml - --extra embedded --extra web --extra evennia --extra metrics --extra postgres -c requirements-oldest.lock -o requirements-game.lock <"$build"
 compile scripts/release/requirements.in "$build" -c requirements-dev.lock -o scripts/release/requirements.txt
 # Every extra that can be installed beside the newest Twisted; Evennia is in requirements-game.lock.
-explained pyproject.toml --extra embedded --extra web --extra keyring --extra metrics --extra otel --extra postgres \
-    --extra tokens -c requirements-dev.lock -c scripts/release/requirements.txt -o requirements-extras.lock
+explained pyproject.toml - --extra embedded --extra web --extra keyring --extra metrics --extra otel --extra postgres \
+    --extra tokens -c requirements-dev.lock -c scripts/release/requirements.txt -o requirements-extras.lock <"$build"
 compile pyproject.toml "$build" benchmarks/requirements-peers.in -c requirements.lock -o benchmarks/requirements-peers.txt
 # treq asks for `twisted[tls]`, which pip before 23.3 takes for another package than a pinned `twisted`.
 sed -i 's/^twisted==/twisted[tls]==/' requirements*.lock benchmarks/requirements-peers.txt

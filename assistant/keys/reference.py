@@ -47,6 +47,8 @@ ANEW = "start the program anew"
 #: Does blocking work away from the reactor's thread. Raises DeadlineExceeded, and what the work raises.
 InThread = Callable[[Callable[[], str]], Awaitable[str]]
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+#: Begins the path of a key file that the service manager hands over, in a folder that is another for each process.
+_CREDENTIALS = "$CREDENTIALS_DIRECTORY/"
 _SCHEMES = ("env", "file", "keyring")
 
 
@@ -87,7 +89,7 @@ def check_reference(reference: str) -> None:
 def anchor(reference: str, folder: Path) -> str:
     """Return the reference with a relative path of a key file made to start from `folder`."""
     scheme, _, name = reference.partition(":")
-    if scheme != "file" or not name or name.startswith("~"):
+    if scheme != "file" or not name or name.startswith(("~", _CREDENTIALS)):
         return reference
     return f"file:{folder / name}"
 
@@ -129,7 +131,7 @@ def _reading(scheme: str, name: str, sources: KeySources) -> Callable[[], str]:
     if scheme == "env":
         return partial(_variable, name, sources.environment)
     if scheme == "file":
-        return partial(read_key_file, sources.folder, name)
+        return partial(read_key_file, sources.folder, _credential(name, sources.environment))
     return partial(read_keyring, name, sources.open_keyring)
 
 
@@ -190,6 +192,18 @@ def read_key_file(folder: Path, name: str) -> str:
         raise KeyReferenceError(cause.format(path=path, why=error.strerror)) from error
 
 
+def _credential(name: str, environment: Mapping[str, str]) -> str:
+    """Return the path with the folder of credentials in place of its variable. Raises KeyReferenceError without one."""
+    if not name.startswith(_CREDENTIALS):
+        return name
+    if not (folder := environment.get("CREDENTIALS_DIRECTORY", "")):
+        raise KeyReferenceError(
+            f"the environment has no CREDENTIALS_DIRECTORY for file:{name}: start the program from a systemd unit with "
+            "LoadCredential=, or set the variable to the folder that holds the file"
+        )
+    return f"{folder}/{name.removeprefix(_CREDENTIALS)}"
+
+
 def _path(folder: Path, name: str) -> Path:
     if not hasattr(os, "geteuid"):
         raise KeyReferenceError("this system cannot tell who may read a file: use env:NAME or keyring:NAME for the key")
@@ -200,13 +214,18 @@ def _path(folder: Path, name: str) -> Path:
 
 
 def _judge(path: Path, status: os.stat_result) -> None:
-    """Check that this is a regular file of this user, closed to all others. Raises KeyReferenceError."""
+    """Check that this is a regular file of this user, closed to all others. Raises KeyReferenceError.
+
+    A file of root may be open for a group to read: so systemd hands over a credential, and an orchestrator a secret.
+    """
     for is_kind, kind in _KINDS:
         if is_kind(status.st_mode):
             raise KeyReferenceError(f"{path} is no file but {kind}: put the key into a file")
     if not stat.S_ISREG(status.st_mode):
         raise KeyReferenceError(f"{path} is no file: put the key into a file")
     me = os.geteuid()
+    if me and not status.st_uid and not status.st_mode & (stat.S_IWGRP | stat.S_IXGRP | stat.S_IRWXO):
+        return
     if status.st_uid != me:
         raise KeyReferenceError(
             f"the file {path} belongs to user {status.st_uid} and not to the user of this program, {me}: "

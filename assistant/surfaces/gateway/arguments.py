@@ -50,7 +50,7 @@ def add_gateway(commands: Any, port: Callable[[str], int]) -> argparse.ArgumentP
     gateway.add_argument(
         "--port", dest="gateway", type=port, metavar="N", help="the port (default: 8420); 0: any free one"
     )
-    gateway.add_argument("--log", type=Path, metavar="FILE", help="write the log to a file")
+    gateway.add_argument("--log", type=Path, metavar="FILE", help="write the log to a file; -: to standard error")
     _add_keys(gateway.add_subparsers(dest="part", metavar="keys"))
     return gateway
 

@@ -48,5 +48,5 @@ def add_play(commands: Any) -> argparse.ArgumentParser:
     play.add_argument("--trace", action="store_true", help="show each step of the thinking")
     play.add_argument("--config", type=Path, metavar="FILE", help="settings (default: assistant.toml, if there)")
     play.add_argument("--journal", type=Path, metavar="FILE", help="remember everything in this file")
-    play.add_argument("--log", type=Path, metavar="FILE", help="write the log to a file")
+    play.add_argument("--log", type=Path, metavar="FILE", help="write the log to a file; -: to standard error")
     return play

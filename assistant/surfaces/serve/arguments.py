@@ -39,7 +39,7 @@ def add_serve(commands: Any) -> argparse.ArgumentParser:
     serve.add_argument(
         "--port", dest="page", type=page_port, metavar="N", help="the port of the page (default: 8410); 0: any free one"
     )
-    serve.add_argument("--log", type=Path, metavar="FILE", help="write the log to a file")
+    serve.add_argument("--log", type=Path, metavar="FILE", help="write the log to a file; -: to standard error")
     return serve
 
 

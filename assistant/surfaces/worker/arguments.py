@@ -61,7 +61,7 @@ def add_worker(commands: Any, page_port: Callable[[str], int]) -> argparse.Argum
         metavar="N",
         help="the port of the operator's page (default: 8410, or no page when that is taken); 0: any free one",
     )
-    worker.add_argument("--log", type=Path, metavar="FILE", help="write the log to a file")
+    worker.add_argument("--log", type=Path, metavar="FILE", help="write the log to a file; -: to standard error")
     return worker
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import socket
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
 from mud_assistant.assistant.errors import KeyReferenceError
-from mud_assistant.assistant.keys.reference import MAX_BYTES, read_key_file
+from mud_assistant.assistant.keys.redaction import Secrets
+from mud_assistant.assistant.keys.reference import MAX_BYTES, anchor, key_sources, read_key_file, resolve_key
 
 KEY = "planted-key-0123456789"
 
@@ -68,6 +71,35 @@ def test_a_file_of_somebody_else_is_refused(tmp_path: Path) -> None:
     os.chown(key_file(tmp_path), 12345, -1)
     assert "belongs to user 12345" in (told := refusal(tmp_path))
     assert f"chown 0 {tmp_path}/key" in told
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_a_file_of_root_may_be_open_to_a_group_but_to_nobody_else() -> None:
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        path = key_file(folder, mode=0o440)
+        try:
+            os.seteuid(12345)
+            assert read_key_file(folder, "key") == KEY
+            for mode in (0o444, 0o460, 0o450, 0o441):
+                os.seteuid(0)
+                path.chmod(mode)
+                os.seteuid(12345)
+                assert "belongs to user 0" in refusal(folder)
+        finally:
+            os.seteuid(0)
+
+
+async def test_what_a_service_manager_hands_over_is_found_in_its_folder(tmp_path: Path, reactor: Any) -> None:
+    key_file(tmp_path)
+    reference = "file:$CREDENTIALS_DIRECTORY/key"
+    assert anchor(reference, Path("/elsewhere")) == reference
+    there = key_sources(reactor, {"CREDENTIALS_DIRECTORY": str(tmp_path)}, Path("/elsewhere"), Secrets())
+    assert await resolve_key(reference, there) == KEY
+    nowhere = key_sources(reactor, {}, Path("/elsewhere"), Secrets())
+    with pytest.raises(KeyReferenceError, match="LoadCredential="):
+        await resolve_key(reference, nowhere)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
