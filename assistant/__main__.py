@@ -261,8 +261,34 @@ def _journal(options: argparse.Namespace, secrets: Secrets) -> int:
     begin_logging(None, secrets)
     wanted = JournalOptions(**{name: value for name, value in vars(options).items() if name != "command"})
     now = time.time()  # noqa: TID251  (the composition root)
+    return _in_foreground(partial(run_journal, wanted, os.environ, secrets, now))
+
+
+def _backup(options: argparse.Namespace, secrets: Secrets) -> int:
+    """Make a backup, and return the exit status. Needs no reactor."""
+    with loading():
+        from mud_assistant.assistant.surfaces.backup.backup_command import run_backup
+        from mud_assistant.assistant.surfaces.backup.contents import BackupOptions
+
+    begin_logging(None, secrets)
+    wanted = BackupOptions(**{name: value for name, value in vars(options).items() if name != "command"})
+    now = time.time()  # noqa: TID251  (the composition root)
+    return _in_foreground(partial(run_backup, wanted, os.environ, secrets, now))
+
+
+def _restore(options: argparse.Namespace, secrets: Secrets) -> int:
+    """Restore a backup, and return the exit status. Needs no reactor."""
+    with loading():
+        from mud_assistant.assistant.surfaces.backup.restore_command import RestoreOptions, run_restore
+
+    begin_logging(None, secrets)
+    return _in_foreground(partial(run_restore, RestoreOptions(options.file, options.to, options.overwrite)))
+
+
+def _in_foreground(work: Callable[..., int]) -> int:
+    """Do what tells its result on standard output, and how far it is on standard error; return the exit status."""
     try:
-        return run_journal(wanted, os.environ, secrets, now, tell=print, note=partial(print, file=sys.stderr))
+        return work(tell=print, note=partial(print, file=sys.stderr))
     except AssistantError as error:
         return _refuse(error)
     except KeyboardInterrupt:
@@ -284,6 +310,8 @@ _COMMANDS = {
     "game": _game,
     "character": _character,
     "journal": _journal,
+    "backup": _backup,
+    "restore": _restore,
     "serve": _serve,
     "play": _play,
     "worker": _worker,

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mud_assistant.assistant.surfaces.backup.backup_arguments import BACKUP_EXAMPLES, add_backup
 from mud_assistant.assistant.surfaces.characters.arguments import CHARACTER_EXAMPLES, add_character
 from mud_assistant.assistant.surfaces.gateway.arguments import GATEWAY_EXAMPLES, add_gateway
 from mud_assistant.assistant.surfaces.journal.arguments import JOURNAL_EXAMPLES, add_journal, journal_name
@@ -92,6 +93,7 @@ examples:
 {GATEWAY_EXAMPLES}
 {CHARACTER_EXAMPLES}
 {JOURNAL_EXAMPLES}
+{BACKUP_EXAMPLES}
 
 Settings are read from assistant.toml in this folder; options come before settings."""
 
@@ -118,6 +120,7 @@ def parser() -> Parser:
     _add_model(add_gateway(commands, page_port))
     add_character(commands)
     add_journal(commands)
+    add_backup(commands)
     _add_upgrade(commands)
     return whole
 
