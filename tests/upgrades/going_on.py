@@ -19,7 +19,7 @@ import psycopg
 from twisted.logger import capturedLogs, formatEvent
 
 from mud_assistant.assistant.config.schema import Config
-from mud_assistant.assistant.config.settings import read_settings, with_new_names
+from mud_assistant.assistant.config.settings import read_settings, read_tables, with_new_names
 from mud_assistant.assistant.journal.postgres.connection import connect
 from mud_assistant.assistant.journal.postgres.schema import migrate
 from mud_assistant.assistant.journal.schema import SCHEMA
@@ -29,8 +29,8 @@ from tests.postgres import PostgresServer
 from tests.upgrades.model import fake_model
 from tests.upgrades.stages import JOURNAL, PLACEHOLDER, ROOT, Stage
 
-#: What is said to it, and what it must still know: that was told to the stage before.
-ASKED = "/unmute\nSage, what do you remember of the bridge\n"
+#: What is said to it, and what it must still know. It is whispered, since the first notes do not say who else heard.
+ASKED = "/unmute\n/whisper what do you remember of the bridge\n"
 KNOWN = "the bridge is out"
 #: What each row is known by, in the tables of the earlier stage and in those of today.
 KEPT: Mapping[str, tuple[str, str]] = {
@@ -164,11 +164,13 @@ def settings_of(stage: Stage, folder: Path) -> tuple[Upgraded, list[str]]:
     settings.write_text(settings.read_text().replace(PLACEHOLDER, meant["model"]["url"]))
     with capturedLogs() as logged:
         found = json.loads(read_settings(settings, {}).model_dump_json())
-    Config.model_validate(everything)
+    written = [path for path, _ in _paths(read_tables(settings.read_text()))]  # a default may be another today
+    then, now = dict(_paths(meant)), dict(_paths(found))
+    lost = [f"{path} = {then[path]}" for path in written if now.get(path) != then[path]]
+    names = [path for path, value in _paths(everything) if value != {}]
     known = dict(_paths(json.loads(Config.model_validate(everything).model_dump_json())))
-    lost = [f"{path} = {value}" for path, value in _paths(meant) if dict(_paths(found)).get(path, value) != value]
-    lost += [path for path, _ in _paths(everything) if path not in known]
-    count = len(dict(_paths(meant)))
+    lost += [path for path in names if path not in known]
+    count = len(names)
     return Upgraded(count, count - len(lost), tuple(lost)), [formatEvent(event) or "" for event in logged]
 
 
