@@ -195,6 +195,8 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
     That of the settings runs before the reactor is imported.
     """
     screen = DoctorScreen(json=options.json)
+    if options.before_upgrade:
+        return _doctor_before_upgrade(options, secrets, screen)
     with loading():
         from mud_assistant.assistant.surfaces.examining import examined_settings, run_doctor
 
@@ -204,6 +206,15 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
     wall, reactor = time.time, _reactor()  # noqa: TID251  (the composition root)
     work = run_doctor(reactor, options, config, os.environ, wall=wall, screen=screen, secrets=secrets)
     return run_reactor(reactor, work, secrets, INTERRUPTED)
+
+
+def _doctor_before_upgrade(options: argparse.Namespace, secrets: Secrets, screen: DoctorScreen) -> int:
+    """Say whether this installation may be upgraded, and return the exit status. Needs no reactor."""
+    with loading():
+        from mud_assistant.assistant.surfaces.before_upgrade import before_upgrade
+
+    begin_logging(None, secrets)
+    return before_upgrade(options.config, os.environ, secrets, time.time(), screen.show)  # noqa: TID251  (composition root)
 
 
 def _setup(options: argparse.Namespace, secrets: Secrets) -> int:

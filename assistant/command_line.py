@@ -66,6 +66,8 @@ _DOCTOR_EXAMPLES = """  mud-assistant doctor
       and does each provider of [web] answer?
   mud-assistant doctor --web --page https://docs.python.org/3/
       let the readers read this page instead of example.com
+  mud-assistant doctor --before-upgrade
+      may a newer version be installed here, and what is to be done first?
   mud-assistant doctor --json | jq 'select(.state == "wrong")'"""
 
 _GAME_EXAMPLES = """  mud-assistant game
@@ -208,6 +210,11 @@ def _add_doctor(commands: Commands) -> None:
     doctor.add_argument("--web", action="store_true", help="ask each provider of searches and pages, too")
     doctor.add_argument("--page", metavar="URL", help="the page to read with --web (default: https://example.com/)")
     doctor.add_argument("--login", action="store_true", help="log the character of [world] into its game, too")
+    doctor.add_argument(
+        "--before-upgrade",
+        action="store_true",
+        help="only say whether this installation may be upgraded: docs/upgrading.md",
+    )
     doctor.add_argument("--json", action="store_true", help="print one JSON object for each check")
 
 
