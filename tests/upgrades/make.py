@@ -2,7 +2,6 @@
 
     python -m tests.upgrades.make                 all of them: four minutes
     python -m tests.upgrades.make 2e5e86e         one
-    python -m tests.upgrades.make --older         what each of those programs makes of a journal of today: older.json
 
 A commit's files come from this repository's history (`git archive`) and run in the environment of today: every commit
 ran with the packages of its time in the versions that are locked now. Games are made with `.venv-oldest`, which has
@@ -24,6 +23,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -137,7 +137,7 @@ def _talk(commit: Commit, home: Path, url: str, journal: str, holds: Callable[[s
             trial, cwd=home, env=commit.environment(), stdin=subprocess.PIPE, text=True, stdout=subprocess.DEVNULL
         ) as process:
             try:
-                _wait_until(process, line, lambda rows=rows: holds(rows))
+                _wait_until(process, line, partial(holds, rows))
             finally:
                 process.send_signal(signal.SIGKILL)
 

@@ -83,7 +83,7 @@ _COUNTED = {
 # Any: a database's row.
 def count(execute: Callable[[str], Sequence[Any]], prefix: str = "") -> Mapping[str, int]:
     """Count what is in a journal; what its tables do not know yet is left out."""
-    counted = {}
+    counted: dict[str, int] = {}
     for name, statement in _COUNTED.items():
         for table in (statement, statement.replace("memories", "notes")):
             with suppress(sqlite3.OperationalError, psycopg.errors.UndefinedTable):

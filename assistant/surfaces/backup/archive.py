@@ -9,6 +9,7 @@ from __future__ import annotations
 import tarfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path, PurePosixPath
@@ -99,7 +100,7 @@ def read_members(path: Path, use: Callable[[str, bytes], None], note: Note) -> M
                 )
             missing.discard(entry.name)
             use(entry.name, b"")
-            found = _summed(opened, lambda piece, name=entry.name: (use(name, piece), remarks.add(len(piece))))
+            found = _summed(opened, partial(_pass_on, entry.name, use, remarks))
             if found != manifest.members[entry.name]:
                 raise CannotBackUp(f"{path} is damaged: {entry.name} is not what was written")
         if missing:
@@ -136,6 +137,11 @@ def _manifest(path: Path, archive: tarfile.TarFile) -> Manifest:
         if pure.is_absolute() or ".." in pure.parts or "\\" in name or ":" in name or not pure.parts:
             raise CannotBackUp(f"{path} is not used: it names a file outside its folder, {name!r}")
     return manifest
+
+
+def _pass_on(name: str, use: Callable[[str, bytes], None], remarks: _Remarks, piece: bytes) -> None:
+    use(name, piece)
+    remarks.add(len(piece))
 
 
 def _entry(name: str, size: int, at: float) -> tarfile.TarInfo:

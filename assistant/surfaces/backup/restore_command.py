@@ -18,7 +18,7 @@ from typing import IO
 from msgspec import Struct
 
 from mud_assistant.assistant.config.settings import read_settings
-from mud_assistant.assistant.config.toml_edit import CannotEdit, edited
+from mud_assistant.assistant.config.toml_edit import CannotEdit, Value, edited
 from mud_assistant.assistant.durable import put_in_place, sync
 from mud_assistant.assistant.journal.files import beside
 from mud_assistant.assistant.journal.schema import SCHEMA
@@ -101,7 +101,11 @@ def _settle(new: Path, manifest: Manifest) -> list[str]:
         return []
     settings = new / manifest.settings
     place = Path(os.path.relpath(new / journal.name, settings.parent)).as_posix()
-    changes = {("journal", "url"): None, ("journal", "password"): None, ("journal", "file"): place}
+    changes: dict[tuple[str, ...], Value | None] = {
+        ("journal", "url"): None,
+        ("journal", "password"): None,
+        ("journal", "file"): place,
+    }
     try:
         settings.write_text(edited(settings.read_text(encoding="utf-8"), changes), encoding="utf-8")
     except CannotEdit:

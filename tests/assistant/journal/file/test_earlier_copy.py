@@ -139,8 +139,8 @@ def test_a_newer_journal_is_refused_and_its_bytes_stay(path: Path) -> None:
         db.execute(f"PRAGMA user_version = {SCHEMA.version + 1}")
         db.commit()
     before = {found.name: found.read_bytes() for found in path.parent.iterdir()}
-    db, state = open_file(path, SCHEMA, NOON)
-    assert db is None
+    refused, state = open_file(path, SCHEMA, NOON)
+    assert refused is None
     version = SCHEMA.version
     assert state.sentence == (
         f"{path} is not used as the journal: it was written by a newer mud-assistant (version {version + 1}, this one "

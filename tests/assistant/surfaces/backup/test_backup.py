@@ -182,6 +182,7 @@ def test_a_backup_of_a_journal_that_a_process_writes_has_all_that_was_acknowledg
     journal = home / "sage.journal"
     with subprocess.Popen([*child, str(journal), "100000"], stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         assert process.stdout is not None
+        there: set[str] = set()
         try:
             for number in range(3):
                 acknowledged = [process.stdout.readline().split()[1] for _ in range(40)]
