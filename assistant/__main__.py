@@ -20,8 +20,10 @@ from typing import Any
 
 from twisted.python.failure import Failure
 
+from mud_assistant.assistant import blocking_commands
+from mud_assistant.assistant.blocking_commands import refuse
 from mud_assistant.assistant.command_line import RANKS, parser
-from mud_assistant.assistant.errors import AssistantError, complaint
+from mud_assistant.assistant.errors import AssistantError
 from mud_assistant.assistant.keys.redaction import Secrets
 from mud_assistant.assistant.preparing import prepare, program_options
 from mud_assistant.assistant.running import begin_logging, explain, run_reactor
@@ -52,7 +54,7 @@ def _standalone(
             kind, run = load()
             reactor = _reactor()
     except AssistantError as error:
-        return _refuse(error)
+        return refuse(error)
     wall = time.time  # noqa: TID251  (the composition root)
     wanted = program_options(kind, options, prepared, secrets, wall, **more)
     return run_reactor(reactor, run(reactor, wanted, os.environ), secrets)
@@ -69,7 +71,7 @@ def _reactor() -> Any:
 def _trial(options: argparse.Namespace, secrets: Secrets) -> int:
     """Let a visitor talk with an assistant in this terminal, with the page beside it when that is wanted."""
     if sys.stdin is None:
-        return _refuse(AssistantError("there is no standard input to read lines from"))
+        return refuse(AssistantError("there is no standard input to read lines from"))
 
     def load() -> tuple[type[Any], Callable[..., Any]]:
         if sys.stdin.isatty() and sys.stdout.isatty() and not options.json:
@@ -139,7 +141,7 @@ def _tell(options: argparse.Namespace, secrets: Secrets) -> int:
     try:
         return run_tell(wanted, os.environ, secrets, patience, screen)
     except AssistantError as error:
-        return _refuse(error)
+        return refuse(error)
     except KeyboardInterrupt:
         return INTERRUPTED
 
@@ -153,7 +155,7 @@ def _gateway(options: argparse.Namespace, secrets: Secrets) -> int:
             now = time.time()  # noqa: TID251  (the composition root)
             return run_keys(keys_options(options), print, now, os.environ)
         except AssistantError as error:
-            return _refuse(error)
+            return refuse(error)
 
     def load() -> tuple[type[Any], Callable[..., Any]]:
         from mud_assistant.assistant.surfaces.gateway.run import run_gateway
@@ -185,7 +187,7 @@ def _upgrade(options: argparse.Namespace, _: Secrets) -> int:
         if not upgrade(options.folder, print):
             print("Nothing had to be changed.")
     except AssistantError as error:
-        return _refuse(error)
+        return refuse(error)
     return 0
 
 
@@ -196,7 +198,7 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
     """
     screen = DoctorScreen(json=options.json)
     if options.before_upgrade:
-        return _doctor_before_upgrade(options, secrets, screen)
+        return blocking_commands.doctor_before_upgrade(options, secrets, screen)
     with loading():
         from mud_assistant.assistant.surfaces.examining import examined_settings, run_doctor
 
@@ -206,15 +208,6 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
     wall, reactor = time.time, _reactor()  # noqa: TID251  (the composition root)
     work = run_doctor(reactor, options, config, os.environ, wall=wall, screen=screen, secrets=secrets)
     return run_reactor(reactor, work, secrets, INTERRUPTED)
-
-
-def _doctor_before_upgrade(options: argparse.Namespace, secrets: Secrets, screen: DoctorScreen) -> int:
-    """Say whether this installation may be upgraded, and return the exit status. Needs no reactor."""
-    with loading():
-        from mud_assistant.assistant.surfaces.before_upgrade import before_upgrade
-
-    begin_logging(None, secrets)
-    return before_upgrade(options.config, os.environ, secrets, time.time(), screen.show)  # noqa: TID251  (composition root)
 
 
 def _setup(options: argparse.Namespace, secrets: Secrets) -> int:
@@ -259,57 +252,9 @@ def _character(options: argparse.Namespace, secrets: Secrets) -> int:
             wanted = by_meaning(wanted, os.environ, reactor, run)
         return run_character(wanted, print, input)
     except AssistantError as error:
-        return _refuse(error)
+        return refuse(error)
     except (EOFError, KeyboardInterrupt):
         return INTERRUPTED
-
-
-def _journal(options: argparse.Namespace, secrets: Secrets) -> int:
-    """Copy a journal, and return the exit status. Needs no reactor."""
-    with loading():
-        from mud_assistant.assistant.surfaces.journal.command import JournalOptions, run_journal
-
-    begin_logging(None, secrets)
-    wanted = JournalOptions(**{name: value for name, value in vars(options).items() if name != "command"})
-    now = time.time()  # noqa: TID251  (the composition root)
-    return _in_foreground(partial(run_journal, wanted, os.environ, secrets, now))
-
-
-def _backup(options: argparse.Namespace, secrets: Secrets) -> int:
-    """Make a backup, and return the exit status. Needs no reactor."""
-    with loading():
-        from mud_assistant.assistant.surfaces.backup.backup_command import run_backup
-        from mud_assistant.assistant.surfaces.backup.contents import BackupOptions
-
-    begin_logging(None, secrets)
-    wanted = BackupOptions(**{name: value for name, value in vars(options).items() if name != "command"})
-    now = time.time()  # noqa: TID251  (the composition root)
-    return _in_foreground(partial(run_backup, wanted, os.environ, secrets, now))
-
-
-def _restore(options: argparse.Namespace, secrets: Secrets) -> int:
-    """Restore a backup, and return the exit status. Needs no reactor."""
-    with loading():
-        from mud_assistant.assistant.surfaces.backup.restore_command import RestoreOptions, run_restore
-
-    begin_logging(None, secrets)
-    return _in_foreground(partial(run_restore, RestoreOptions(options.file, options.to, options.overwrite)))
-
-
-def _in_foreground(work: Callable[..., int]) -> int:
-    """Do what tells its result on standard output, and how far it is on standard error; return the exit status."""
-    try:
-        return work(tell=print, note=partial(print, file=sys.stderr))
-    except AssistantError as error:
-        return _refuse(error)
-    except KeyboardInterrupt:
-        return INTERRUPTED
-
-
-def _refuse(error: AssistantError) -> int:
-    """Say why the command cannot start; return its exit status."""
-    print(complaint(error), file=sys.stderr)
-    return 2
 
 
 #: What does each command.
@@ -320,9 +265,9 @@ _COMMANDS = {
     "setup": _setup,
     "game": _game,
     "character": _character,
-    "journal": _journal,
-    "backup": _backup,
-    "restore": _restore,
+    "journal": blocking_commands.journal,
+    "backup": blocking_commands.backup,
+    "restore": blocking_commands.restore,
     "serve": _serve,
     "play": _play,
     "worker": _worker,

@@ -8,6 +8,7 @@ tries the same with the program of today (`tests/assistant/journal/file/test_ear
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -86,6 +87,7 @@ def _outcome(commit: Commit, home: Path, journal: str) -> dict[str, object]:
         capture_output=True, text=True, timeout=_SECONDS, check=False,
     )  # fmt: skip
     said = run.stderr.strip().replace(str(home), "HOME").splitlines()
+    said = [re.sub(r"postgresql://\S+", "DATABASE", line) for line in said]
     sentence = next((line for line in said if "newer" in line), said[-1] if said else "")
     return {"program": commit.stage.commit, "journal": journal, "status": run.returncode, "sentence": sentence}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from mud_assistant.assistant.config.settings import FORMER_NAMES
 from tests.postgres import PostgresServer
 from tests.upgrades.going_on import Upgraded, game_of, journal_in_database, journal_in_file, settings_of
-from tests.upgrades.stages import STAGES, Stage
+from tests.upgrades.stages import FIXTURES, STAGES, Stage
 
 stages = pytest.mark.parametrize("stage", STAGES, ids=[stage.commit for stage in STAGES])
 with_database = [stage for stage in STAGES if stage.has_postgres]
@@ -51,3 +52,11 @@ def test_the_files_of_a_game_name_what_is_there_today(stage: Stage, tmp_path: Pa
     check(found)
     changed = {line.partition(" names ")[0] for line in said}
     assert ("server/conf/settings.py" in changed) is (stage.module == "assistant")
+
+
+def test_each_earlier_program_refused_a_journal_of_today_and_touched_nothing() -> None:
+    tried = json.loads((FIXTURES / "older.json").read_text())
+    assert {one["program"] for one in tried} == {stage.commit for stage in STAGES}
+    assert all(
+        (one["status"], one["unchanged"]) == (2, True) and "newer mud-assistant" in one["sentence"] for one in tried
+    )

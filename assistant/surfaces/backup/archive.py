@@ -33,7 +33,7 @@ _MIB = 1024 * 1024
 Note = Callable[[str], None]
 
 
-class Member(Struct, frozen=True):
+class BackupMember(Struct, frozen=True):
     """A file in a backup."""
 
     size: int
@@ -54,14 +54,14 @@ class Manifest(Struct, frozen=True):
 
     program: str
     made_at: float
-    members: Mapping[str, Member]
+    members: Mapping[str, BackupMember]
     settings: str = ""
     journal: JournalMember | None = None
     left_out: tuple[str, ...] = ()
     format: int = FORMAT
 
 
-def sum_of(path: Path) -> Member:
+def sum_of(path: Path) -> BackupMember:
     """Return the size and checksum of a file. Raises OSError."""
     with path.open("rb") as file:
         return _summed(file, lambda _: None)
@@ -150,13 +150,13 @@ def _entry(name: str, size: int, at: float) -> tarfile.TarInfo:
     return entry
 
 
-def _summed(file: IO[bytes], use: Callable[[bytes], object]) -> Member:
+def _summed(file: IO[bytes], use: Callable[[bytes], object]) -> BackupMember:
     digest, size = sha256(), 0
     while piece := file.read(_CHUNK):
         use(piece)
         digest.update(piece)
         size += len(piece)
-    return Member(size, digest.hexdigest())
+    return BackupMember(size, digest.hexdigest())
 
 
 class _Remarks:

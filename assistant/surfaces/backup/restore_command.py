@@ -101,11 +101,8 @@ def _settle(new: Path, manifest: Manifest) -> list[str]:
         return []
     settings = new / manifest.settings
     place = Path(os.path.relpath(new / journal.name, settings.parent)).as_posix()
-    changes: dict[tuple[str, ...], Value | None] = {
-        ("journal", "url"): None,
-        ("journal", "password"): None,
-        ("journal", "file"): place,
-    }
+    changes: dict[tuple[str, ...], Value | None] = {("journal", name): None for name in ("url", "password")}
+    changes["journal", "file"] = place
     try:
         settings.write_text(edited(settings.read_text(encoding="utf-8"), changes), encoding="utf-8")
     except CannotEdit:
