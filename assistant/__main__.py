@@ -20,8 +20,10 @@ from typing import Any
 
 from twisted.python.failure import Failure
 
+from mud_assistant.assistant import blocking_commands
+from mud_assistant.assistant.blocking_commands import refuse
 from mud_assistant.assistant.command_line import RANKS, parser
-from mud_assistant.assistant.errors import AssistantError, complaint
+from mud_assistant.assistant.errors import AssistantError
 from mud_assistant.assistant.keys.redaction import Secrets
 from mud_assistant.assistant.preparing import prepare, program_options
 from mud_assistant.assistant.running import begin_logging, explain, run_reactor
@@ -53,7 +55,7 @@ def _standalone(
             kind, run = load()
             reactor = _reactor()
     except AssistantError as error:
-        return _refuse(error)
+        return refuse(error)
     wall = time.time  # noqa: TID251  (the composition root)
     wanted = program_options(kind, options, prepared, secrets, wall, **more)
     return run_reactor(reactor, run(reactor, wanted, os.environ), secrets)
@@ -70,7 +72,7 @@ def _reactor() -> Any:
 def _trial(options: argparse.Namespace, secrets: Secrets) -> int:
     """Let a visitor talk with an assistant in this terminal, with the page beside it when that is wanted."""
     if sys.stdin is None:
-        return _refuse(AssistantError("there is no standard input to read lines from"))
+        return refuse(AssistantError("there is no standard input to read lines from"))
 
     def load() -> tuple[type[Any], Callable[..., Any]]:
         if sys.stdin.isatty() and sys.stdout.isatty() and not options.json:
@@ -140,7 +142,7 @@ def _tell(options: argparse.Namespace, secrets: Secrets) -> int:
     try:
         return run_tell(wanted, os.environ, secrets, patience, screen)
     except AssistantError as error:
-        return _refuse(error)
+        return refuse(error)
     except KeyboardInterrupt:
         return INTERRUPTED
 
@@ -154,7 +156,7 @@ def _gateway(options: argparse.Namespace, secrets: Secrets) -> int:
             now = time.time()  # noqa: TID251  (the composition root)
             return run_keys(keys_options(options), print, now, os.environ)
         except AssistantError as error:
-            return _refuse(error)
+            return refuse(error)
 
     def load() -> tuple[type[Any], Callable[..., Any]]:
         from mud_assistant.assistant.surfaces.gateway.run import run_gateway
@@ -186,7 +188,7 @@ def _upgrade(options: argparse.Namespace, _: Secrets) -> int:
         if not upgrade(options.folder, print):
             print("Nothing had to be changed.")
     except AssistantError as error:
-        return _refuse(error)
+        return refuse(error)
     return 0
 
 
@@ -196,6 +198,8 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
     That of the settings runs before the reactor is imported.
     """
     screen = DoctorScreen(json=options.json)
+    if options.before_upgrade:
+        return blocking_commands.doctor_before_upgrade(options, secrets, screen)
     with loading():
         from mud_assistant.assistant.surfaces.examining import examined_settings, run_doctor
 
@@ -249,31 +253,9 @@ def _character(options: argparse.Namespace, secrets: Secrets) -> int:
             wanted = by_meaning(wanted, os.environ, reactor, run)
         return run_character(wanted, print, input)
     except AssistantError as error:
-        return _refuse(error)
+        return refuse(error)
     except (EOFError, KeyboardInterrupt):
         return INTERRUPTED
-
-
-def _journal(options: argparse.Namespace, secrets: Secrets) -> int:
-    """Copy a journal, and return the exit status. Needs no reactor."""
-    with loading():
-        from mud_assistant.assistant.surfaces.journal.command import JournalOptions, run_journal
-
-    begin_logging(None, secrets)
-    wanted = JournalOptions(**{name: value for name, value in vars(options).items() if name != "command"})
-    now = time.time()  # noqa: TID251  (the composition root)
-    try:
-        return run_journal(wanted, os.environ, secrets, now, tell=print, note=partial(print, file=sys.stderr))
-    except AssistantError as error:
-        return _refuse(error)
-    except KeyboardInterrupt:
-        return INTERRUPTED
-
-
-def _refuse(error: AssistantError) -> int:
-    """Say why the command cannot start; return its exit status."""
-    print(complaint(error), file=sys.stderr)
-    return 2
 
 
 #: What does each command.
@@ -284,7 +266,9 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace, Secrets], int]] = {
     "setup": _setup,
     "game": _game,
     "character": _character,
-    "journal": _journal,
+    "journal": blocking_commands.journal,
+    "backup": blocking_commands.backup,
+    "restore": blocking_commands.restore,
     "health": partial(run_health, print),
     "serve": _serve,
     "play": _play,

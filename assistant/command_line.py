@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mud_assistant.assistant.surfaces.backup.backup_arguments import BACKUP_EXAMPLES, add_backup
 from mud_assistant.assistant.surfaces.characters.arguments import CHARACTER_EXAMPLES, add_character
 from mud_assistant.assistant.surfaces.gateway.arguments import GATEWAY_EXAMPLES, add_gateway
 from mud_assistant.assistant.surfaces.health_check import HEALTH_EXAMPLES, add_health
@@ -66,6 +67,8 @@ _DOCTOR_EXAMPLES = """  mud-assistant doctor
       and does each provider of [web] answer?
   mud-assistant doctor --web --page https://docs.python.org/3/
       let the readers read this page instead of example.com
+  mud-assistant doctor --before-upgrade
+      may a newer version be installed here, and what is to be done first?
   mud-assistant doctor --json | jq 'select(.state == "wrong")'"""
 
 _GAME_EXAMPLES = """  mud-assistant game
@@ -94,6 +97,7 @@ examples:
 {CHARACTER_EXAMPLES}
 {JOURNAL_EXAMPLES}
 {HEALTH_EXAMPLES}
+{BACKUP_EXAMPLES}
 
 Settings are read from assistant.toml in this folder; options come before settings."""
 
@@ -121,6 +125,7 @@ def parser() -> Parser:
     add_character(commands)
     add_journal(commands)
     add_health(commands, page_port)
+    add_backup(commands)
     _add_upgrade(commands)
     return whole
 
@@ -208,6 +213,11 @@ def _add_doctor(commands: Commands) -> None:
     doctor.add_argument("--web", action="store_true", help="ask each provider of searches and pages, too")
     doctor.add_argument("--page", metavar="URL", help="the page to read with --web (default: https://example.com/)")
     doctor.add_argument("--login", action="store_true", help="log the character of [world] into its game, too")
+    doctor.add_argument(
+        "--before-upgrade",
+        action="store_true",
+        help="only say whether this installation may be upgraded: docs/upgrading.md",
+    )
     doctor.add_argument("--json", action="store_true", help="print one JSON object for each check")
 
 

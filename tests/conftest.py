@@ -35,12 +35,14 @@ _TWISTED = re.compile(r"twisted|reactor|async def|subprocess|Deferred|clock|stag
 #: read, kept on disk and counted, and whole processes that are killed.
 _PURE = re.compile(
     r"""tests/(
-        benchmarks/ | clients/ | crash/ | live/ | machines/ | policy/ | test_(adding|docs|edge|limits|postgres|public)
+        benchmarks/ | clients/ | crash/ | installs/ | live/ | machines/ | policy/ | release/ | upgrades/
+        | test_(adding|deploying|docs|edge|limits|postgres|public)
         | contracts/test_(memories|world)
         | assistant/(
             characters | checks | config | language | life | loop | memory | models | talk | web
-            | surfaces/(gateway|journal|replay|setup|trial)
+            | surfaces/(backup|gateway|journal|replay|setup|trial)
         )/
+        | assistant/surfaces/test_before_upgrade
         | assistant/test_(
             acted_out | everybody | former | front | granted | manner | offered | outages | overheard | private
             | recollecting | repeats | shown | starting_heap | told | visits

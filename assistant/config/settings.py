@@ -69,6 +69,14 @@ def read_settings(path: Path | None, overrides: Mapping[str, Mapping[str, Any]])
         raise SettingsError(_invalid(where, text, error, overrides)) from error
 
 
+def former_names(path: Path) -> list[str]:
+    """Return which settings of a file have their former names. Raises SettingsError. Blocks."""
+    try:
+        return _former_names(parse_toml(_text(path)))
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(_syntax(str(path), _text(path), str(error))) from error
+
+
 # Any: TOML of somebody.
 def read_tables(text: str) -> dict[str, Any]:
     """Return the tables of a file, each setting under its present name. Raises tomllib.TOMLDecodeError."""

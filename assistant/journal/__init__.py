@@ -18,7 +18,15 @@ from mud_assistant.assistant.journal.errors import (
     UnknownRun,
 )
 from mud_assistant.assistant.journal.memory import MemoryJournal, RunRecord
-from mud_assistant.assistant.journal.place import Incomplete, Opened, OpeningRefused, ReadOnly, Recovered, Sound
+from mud_assistant.assistant.journal.place import (
+    Incomplete,
+    Opened,
+    OpeningRefused,
+    ReadOnly,
+    Recovered,
+    Sound,
+    is_news,
+)
 from mud_assistant.assistant.journal.protocol import (
     NO_CHANGE,
     Accepted,
@@ -85,5 +93,6 @@ __all__ = [
     "StreamEntry",
     "UnknownEffect",
     "UnknownRun",
+    "is_news",
     "next_prune_after",
 ]

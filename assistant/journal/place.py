@@ -38,14 +38,20 @@ JournalPlace = Path | PostgresPlace
 
 
 class Sound(Struct, frozen=True):
-    """The file is whole, or `new`."""
+    """The file is whole, or `new`. `copy` is what is kept of it as it was before this version changed its tables."""
 
     path: Path | str
     new: bool = False
+    copy: Path | None = None
 
     @property
     def sentence(self) -> str:
         """For the operator."""
+        if self.copy is not None:
+            return (
+                f"The journal {self.path} has the tables of this version now. It is kept as it was before as "
+                f"{self.copy.name}, for 30 days."
+            )
         return f"A new journal was made at {self.path}." if self.new else f"The journal {self.path} is sound."
 
 
@@ -126,3 +132,8 @@ class ReadableJournal(Struct, frozen=True):
 
 
 Opened = Sound | Recovered | Incomplete | ReadOnly | OpeningRefused
+
+
+def is_news(opened: Opened | None) -> bool:
+    """Tell whether there is more to say than that the journal is sound as it was."""
+    return opened is not None and opened != Sound(opened.path)

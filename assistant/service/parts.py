@@ -17,7 +17,7 @@ from mud_assistant.assistant.config.playing import with_character
 from mud_assistant.assistant.config.schema import AssistantConfig, Config
 from mud_assistant.assistant.errors import KeyReferenceError
 from mud_assistant.assistant.events.conversation import Floor
-from mud_assistant.assistant.journal import JournalError, JournalRefused, Opened, OpeningRefused, ReadOnly, Sound
+from mud_assistant.assistant.journal import JournalError, JournalRefused, Opened, OpeningRefused, ReadOnly, is_news
 from mud_assistant.assistant.keys.reference import anchor, key_sources
 from mud_assistant.assistant.loop.run_parts import CharacterBody, Toolbox, new_process
 from mud_assistant.assistant.memory.meaning import Meaning
@@ -255,7 +255,7 @@ class SharedParts:
             self.trouble = f"the password of the journal cannot be read: {error}"
             return
         self._opened = opened = await self._opening.open()
-        if opened is not None and (not isinstance(opened, Sound) or opened.new):
+        if opened is not None and is_news(opened):
             _log.warn("{sentence}", sentence=opened.sentence)
         if isinstance(opened, OpeningRefused):
             self.trouble = opened.sentence

@@ -17,7 +17,7 @@ from twisted.internet.defer import Deferred
 from mud_assistant.assistant.characters import character_folder
 from mud_assistant.assistant.config.schema import AssistantConfig, Config
 from mud_assistant.assistant.errors import AssistantError, complaint
-from mud_assistant.assistant.journal import OpeningRefused, ReadOnly, Sound
+from mud_assistant.assistant.journal import OpeningRefused, ReadOnly, is_news
 from mud_assistant.assistant.keys.redaction import Secrets
 from mud_assistant.assistant.models.bound_keys import AT_THE_COMMAND_LINE
 from mud_assistant.assistant.runtime.own_tools import OwnTools
@@ -144,7 +144,7 @@ async def _has_journal(service: AssistantService, progress: Progress) -> bool:
     A database that is away is waited for, however long that takes; this is said once. Raises JournalError.
     """
     opened = await service.parts.opened(lambda why: progress.note(f"{why} {WAITS}"))
-    if opened is not None and (not isinstance(opened, Sound) or opened.new):
+    if opened is not None and is_news(opened):
         progress.note(opened.sentence)
     return not isinstance(opened, OpeningRefused | ReadOnly)
 

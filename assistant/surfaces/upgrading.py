@@ -43,21 +43,32 @@ def upgrade(folder: Path, say: Callable[[str], None]) -> int:
     """
     if not folder.is_dir():
         raise AssistantError(f"there is no folder {folder}")
-    own = frozenset(name for name in NAMES if (folder / name).is_dir())
     count = 0
-    for path in _written(folder):
+    for path, new in to_rewrite(folder):
         try:
-            text = path.read_text(encoding="utf-8")
-            if (new := renamed(text, own)) == text:
-                continue
             write_whole(path, new.encode(), path.stat().st_mode & 0o777)
-        except UnicodeDecodeError:
-            continue
         except OSError as error:
             raise AssistantError(f"{path} cannot be rewritten: {error.strerror}") from error
         count += 1
         say(f"{path.relative_to(folder)} names mud_assistant now")
     return count
+
+
+def to_rewrite(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Yield each Python file of a game that names our modules as the version before did, with its new text. Blocks.
+
+    Raises AssistantError for a file that cannot be read.
+    """
+    own = frozenset(name for name in NAMES if (folder / name).is_dir())
+    for path in _written(folder):
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue
+        except OSError as error:
+            raise AssistantError(f"{path} cannot be read: {error.strerror}") from error
+        if (new := renamed(text, own)) != text:
+            yield path, new
 
 
 def _written(folder: Path) -> Iterator[Path]:

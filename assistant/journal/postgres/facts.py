@@ -9,11 +9,13 @@ from statistics import median
 import psycopg
 from msgspec import Struct
 
+from mud_assistant.assistant.errors import KeyReferenceError
 from mud_assistant.assistant.journal.postgres.connection import PostgresDatabase, connect
 from mud_assistant.assistant.journal.postgres.opening import CannotUse
 from mud_assistant.assistant.journal.postgres.pooler import shares_sessions
 from mud_assistant.assistant.journal.postgres.refusals import explain
 from mud_assistant.assistant.journal.postgres.schema import version_of
+from mud_assistant.assistant.journal.postgres.sharing.watch import current_holders
 from mud_assistant.assistant.keys.binding import KeyBinding
 
 #: How many commits are measured; the one in the middle counts.
@@ -66,6 +68,26 @@ def remembered_keys(url: str, password: str | None) -> Collection[KeyBinding]:
             return frozenset(KeyBinding(*row) for row in db.execute("SELECT reference, origin FROM key_bindings"))
     except psycopg.Error:
         return ()
+
+
+class TablesFacts(Struct, frozen=True):
+    """The tables of a journal, which may be of any version: that version, the open runs, and who is at work."""
+
+    version: int
+    open_runs: int
+    processes: tuple[str, ...]
+
+
+def look_at_tables(url: str, password: str | None) -> TablesFacts:
+    """Return what an upgrade finds in the tables. Raises CannotUse, with the cure."""
+    try:
+        with closing(connect(url, password)) as db:
+            if not (version := version_of(db)):
+                return TablesFacts(0, 0, ())
+            runs = db.execute("SELECT count(*) FROM runs WHERE closed_at IS NULL").fetchone()[0]
+            return TablesFacts(version, runs, tuple(sorted({process for _, process, *_ in current_holders(db)})))
+    except (psycopg.Error, KeyReferenceError) as error:
+        raise CannotUse(explain(error)) from error
 
 
 def _facts(db: PostgresDatabase, is_pooled: bool, now: Callable[[], float]) -> ServerFacts:

@@ -1,4 +1,7 @@
-"""Makes a journal's file for a copy, whole or not at all, and tells whether a process has one open. Blocks."""
+"""Makes a journal's file for a copy, whole or not at all, and lets one that was put back go on. Blocks.
+
+It also tells whether a process has one open.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,9 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from mud_assistant.assistant.durable import put_in_place
-from mud_assistant.assistant.journal.errors import CannotCopy, cause_of
-from mud_assistant.assistant.journal.files import beside, build, remove
-from mud_assistant.assistant.journal.schema import SCHEMA
+from mud_assistant.assistant.journal.errors import CannotCopy, CannotRead, cause_of
+from mud_assistant.assistant.journal.files import GAP, beside, build, connect, remove, skip_numbers
+from mud_assistant.assistant.journal.schema import APPLICATION_ID, SCHEMA
 
 if sys.platform != "win32":
     import fcntl
@@ -72,3 +75,26 @@ def set_last_number(db: sqlite3.Connection, table: str, number: int) -> None:
     """Let the next row of the table get a number above this one."""
     if not db.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = ?", (number, table)).rowcount:
         db.execute("INSERT INTO sqlite_sequence VALUES (?, ?)", (table, number))
+
+
+def note_restored(path: Path) -> int:
+    """Raise the counters and the tokens of a journal that was put back; return how many assistants it has.
+
+    So no number is given twice, and whoever wrote to the newer one writes no more. That its log is missing is noticed
+    by the next start, as ever. Raises CannotRead.
+    """
+    if not path.is_file():
+        raise CannotRead(f"there is no journal {path}")
+    if is_open_elsewhere(path):
+        raise CannotRead(f"{path} is in use: stop the program that writes it first")
+    try:
+        with closing(connect(path)) as db:
+            if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+                raise CannotRead(f"{path} is not a journal")
+            db.execute("BEGIN IMMEDIATE")
+            skip_numbers(db)
+            raised = db.execute("UPDATE leases SET token = token + ?", (GAP,)).rowcount
+            db.execute("COMMIT")
+    except sqlite3.Error as error:
+        raise CannotRead(f"{path} cannot be written: {cause_of(error)}") from error
+    return raised

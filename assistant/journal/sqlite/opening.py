@@ -4,6 +4,7 @@ directory, not a database, of another program, newer version  ->  OpeningRefused
 no file                                                       ->  a new one, Sound
 damaged                                                       ->  set aside, what can be read is saved: Recovered
 promised writes are missing                                   ->  goes on from what is there: Incomplete
+of an older version                                           ->  kept as a copy first, then brought to this version
 cannot be written                                             ->  ReadOnly
 """
 
@@ -13,6 +14,7 @@ import re
 import sqlite3
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from mud_assistant.assistant.journal.codec import unseal
 from mud_assistant.assistant.journal.errors import BrokenRecord, cause_of, is_outage, primary_code
@@ -33,6 +35,7 @@ from mud_assistant.assistant.journal.place import Incomplete, Opened, OpeningRef
 from mud_assistant.assistant.journal.repair.salvage import copy_log_aside, finish_salvage, salvage, set_aside_log
 from mud_assistant.assistant.journal.repair.sqlite_format import broken_frames
 from mud_assistant.assistant.journal.schema import APPLICATION_ID, MARK, Schema, version_of
+from mud_assistant.assistant.journal.sqlite.earlier_copy import drop_old, keep_earlier
 
 _MAGIC = b"SQLite format 3\x00"
 #: How many bytes of a file are read to tell what it is; the mark is in the second page.
@@ -52,6 +55,17 @@ class _Damaged(Exception):
 
 class _NotForUs(Exception):
     """The file is not ours, or of a newer version than this program, and must not be touched."""
+
+
+class _Checked(NamedTuple):
+    """A file that was checked."""
+
+    db: sqlite3.Connection
+    #: How many promised writes it lacks, and where the log that should hold them is kept.
+    missing: int
+    log: Path | None
+    #: What is kept of it as it was before its tables were changed, None when they were not.
+    copy: Path | None
 
 
 def open_file(path: Path, schema: Schema, now: float) -> tuple[sqlite3.Connection | None, Opened]:
@@ -79,8 +93,8 @@ def _open(path: Path, schema: Schema, now: float) -> tuple[sqlite3.Connection | 
     if not path.exists():
         return _new(path, schema, now)
     try:
-        db, missing, log = _open_checked(path, schema, now)
-        return db, Incomplete(path, missing, log) if missing else Sound(path)
+        db, missing, log, copy = _open_checked(path, schema, now)
+        return db, Incomplete(path, missing, log) if missing else Sound(path, copy=copy)
     except _Damaged as damage:
         found = str(damage)
     try:
@@ -110,11 +124,8 @@ def _open_recovered(
     return db, Recovered(path, damage, aside, saved, places)
 
 
-def _open_checked(path: Path, schema: Schema, now: float) -> tuple[sqlite3.Connection, int, Path | None]:
-    """Open a file after checking that it is whole, of this version, and can be written.
-
-    Return a connection, how many promised writes the file lacks, and where the log that should hold them is kept.
-    """
+def _open_checked(path: Path, schema: Schema, now: float) -> _Checked:
+    """Open a file after checking that it is whole, of this version, and can be written."""
     _identify(path)
     mark = read_mark(path)
     log = beside(path, "-wal")
@@ -124,7 +135,8 @@ def _open_checked(path: Path, schema: Schema, now: float) -> tuple[sqlite3.Conne
     try:
         missing = missing_writes(db, mark)
         aside = copy_log_aside(path) if missing else None  # before SQLite overwrites it
-        _check(db, schema)
+        copy = _check(db, path, schema, now)
+        drop_old(path, now)
         make_durable(db)
         if missing:
             go_on_from(db, mark)
@@ -139,11 +151,14 @@ def _open_checked(path: Path, schema: Schema, now: float) -> tuple[sqlite3.Conne
         if isinstance(error, sqlite3.Error) and primary_code(error) in _DAMAGE:
             raise _Damaged(str(error)) from error
         raise
-    return db, missing, aside
+    return _Checked(db, missing, aside, copy)
 
 
-def _check(db: sqlite3.Connection, schema: Schema) -> None:
-    """Check the whole file, and migrate it to this version. Raises _NotForUs or _Damaged."""
+def _check(db: sqlite3.Connection, path: Path, schema: Schema, now: float) -> Path | None:
+    """Check the whole file, and migrate it to this version; return the copy that was kept before. None without steps.
+
+    Raises _NotForUs or _Damaged. Without room for the copy, raises OSError, and the file stays as it is.
+    """
     version = version_of(db)
     if version > schema.version:
         raise _NotForUs(f"it was written by a newer mud-assistant (version {version}, this one knows {schema.version})")
@@ -156,7 +171,9 @@ def _check(db: sqlite3.Connection, schema: Schema) -> None:
         raise _Damaged("its header is garbled")
     if missing := schema.upto(version).missing(db):
         raise _Damaged(f"it lacks {', '.join(missing[:3])}")
+    copy = keep_earlier(db, path, schema.version, now) if 0 < version < schema.version else None
     schema.migrate(db)
+    return copy
 
 
 def _identify(path: Path) -> None:

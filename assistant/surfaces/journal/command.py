@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from pathlib import Path
 
 from msgspec import Struct
 
 from mud_assistant.assistant.config.schema import JournalConfig
 from mud_assistant.assistant.config.settings import DEFAULT_FILE, SettingsError, read_settings
-from mud_assistant.assistant.journal.errors import CannotRead, cause_of
-from mud_assistant.assistant.journal.files import GAP, connect, skip_numbers
+from mud_assistant.assistant.journal.errors import CannotRead
 from mud_assistant.assistant.journal.place import JournalPlace, PostgresPlace
-from mud_assistant.assistant.journal.schema import APPLICATION_ID
-from mud_assistant.assistant.journal.sqlite.copying import is_open_elsewhere
+from mud_assistant.assistant.journal.sqlite.copying import note_restored
 from mud_assistant.assistant.keys.redaction import Secrets
 from mud_assistant.assistant.surfaces.journal.arguments import OF_SETTINGS
 from mud_assistant.assistant.surfaces.journal.copying import CopiedJournal, copy_journal
@@ -121,7 +117,7 @@ def _place(name: Path | str, options: JournalOptions, finder: PlaceFinder) -> Jo
 
 def _note_restored(place: JournalPlace) -> int:
     """Let nobody go on with what they had of the newer state; return how many assistants it has. Raises CannotRead."""
-    return _in_database(place) if isinstance(place, PostgresPlace) else _in_file(place)
+    return _in_database(place) if isinstance(place, PostgresPlace) else note_restored(place)
 
 
 def _in_database(place: PostgresPlace) -> int:
@@ -132,22 +128,3 @@ def _in_database(place: PostgresPlace) -> int:
 
         raise CannotRead(NO_DRIVER) from error
     return fence_all(place)
-
-
-def _in_file(path: Path) -> int:
-    """Raise the counters and the tokens of a file. That its log is missing is noticed by the next start, as ever."""
-    if not path.is_file():
-        raise CannotRead(f"there is no journal {path}")
-    if is_open_elsewhere(path):
-        raise CannotRead(f"{path} is in use: stop the program that writes it first")
-    try:
-        with closing(connect(path)) as db:
-            if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-                raise CannotRead(f"{path} is not a journal")
-            db.execute("BEGIN IMMEDIATE")
-            skip_numbers(db)
-            raised = db.execute("UPDATE leases SET token = token + ?", (GAP,)).rowcount
-            db.execute("COMMIT")
-    except sqlite3.Error as error:
-        raise CannotRead(f"{path} cannot be written: {cause_of(error)}") from error
-    return raised

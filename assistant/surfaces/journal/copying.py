@@ -53,14 +53,17 @@ def copy_journal(
     target: JournalPlace,
     now: float,
     on_progress: Callable[[str, int, int], None] = lambda *_: None,
+    *,
+    in_use: bool = False,
 ) -> CopiedJournal:
     """Copy the journal at `source` to `target`, where there must be none. Raises CannotCopy and CannotRead.
 
+    With `in_use` it is copied as it is at one moment, while others go on writing it: for a backup.
     `now` is in seconds since 1970. `on_progress` is called with a table, and the rows and bytes of it so far.
     """
     try:
         with ExitStack() as stack:
-            found = stack.enter_context(_opened(source, now))
+            found = stack.enter_context(_opened(source, now, in_use=in_use))
             copy = stack.enter_context(_empty(target))
             return _Copying(found, copy, on_progress).run()
     except sqlite3.Error as error:
@@ -170,9 +173,9 @@ def _fetched(fetch: Callable[[int], list[Row]]) -> Iterator[list[Row]]:
 
 
 @contextmanager
-def _opened(place: JournalPlace, now: float) -> Iterator[Database]:
+def _opened(place: JournalPlace, now: float, *, in_use: bool) -> Iterator[Database]:
     """Return the source, as it is at one moment. Raises CannotCopy for one that is in use, damaged or older."""
-    if not isinstance(place, PostgresPlace) and in_file.is_open_elsewhere(place):
+    if not in_use and not isinstance(place, PostgresPlace) and in_file.is_open_elsewhere(place):
         raise CannotCopy(f"{place} is in use: stop the program that writes it, then copy it")
     with open_for_reading(place, now) as found:
         db = found.db
@@ -184,7 +187,7 @@ def _opened(place: JournalPlace, now: float) -> Iterator[Database]:
                     f"{place} is of version {version}, and this program copies version {SCHEMA.version}: open it once "
                     "with mud-assistant serve or trial, which brings it up to date"
                 )
-        else:
+        elif not in_use:
             _check_is_free(db, place)
         yield db
 

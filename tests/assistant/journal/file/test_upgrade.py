@@ -61,7 +61,7 @@ async def test_the_program_of_today_writes_the_same_rows(tmp_path: Path, reactor
 
 async def test_what_was_to_be_done_is_there(path: Path, reactor: Any) -> None:
     async with opened(path, reactor) as store:
-        assert store.opened == Sound(path)
+        assert store.opened == Sound(path, copy=path.with_name(f"j.before-{SCHEMA.version}"))
     async with started(path, reactor) as journal:
         assert await journal.pending() == (Accepted(life.WAITING, life.TRIGGER),)
         [parked] = await journal.parked()
