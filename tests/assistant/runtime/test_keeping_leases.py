@@ -70,7 +70,7 @@ async def test_a_lease_that_is_not_renewed_is_noticed_when_it_expires(
     clock = Clock()
     async with living(postgres_url, reactor, "a") as a, opened(postgres_url, reactor, name="b") as b:
         await take(a, "sage")
-        ends = "UPDATE @.leases SET expires_at = now() + interval '0.7 s'"
+        ends = "UPDATE @.processes SET alive_until = now() + interval '0.7 s' WHERE name = 'a'"
         postgres_server.execute(ends.replace("@", postgres_schema))
         keeper = LeaseKeeper(b, clock, lambda _: None)
         keeper.start()

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from mud_assistant.assistant.journal.database import Database
-from mud_assistant.assistant.journal.postgres.sharing.leases import LIVES, HeldLeases
+from mud_assistant.assistant.journal.postgres.sharing.leases import ENDS, LIVES, HeldLeases
 
 #: How many assistants more than another a process runs before it gives one away. With 1, one would go to and fro.
 TOO_MANY = 2
@@ -18,7 +18,7 @@ _LOCK = 0x4D756450
 #: What is about to move counts where it goes. A process whose listener is away for a moment is none to give to.
 _LOADS = f"""SELECT p.id, p.name, p.waits_for,
     (SELECT count(*) FROM leases WHERE CASE WHEN wants <> '' AND wants_until > now() THEN wants = p.name
-     ELSE holder = p.id AND expires_at > now() END)
+     ELSE holder = p.id AND {ENDS} > now() END)
     FROM processes p WHERE {LIVES.format(lock_key="p.lock_key")}"""
 
 

@@ -18,15 +18,9 @@ from tests.postgres import PostgresServer
 
 
 async def age(store: PostgresStore, seconds: float) -> None:
-    """Let so many seconds of the database's clock pass for all leases."""
-    await store.read(
-        lambda db: (
-            db.execute(
-                "UPDATE leases SET expires_at = expires_at - make_interval(secs => ?) WHERE expires_at > '-infinity'",
-                (seconds,),
-            ).rowcount
-        )
-    )
+    """Let so many seconds of the database's clock pass for all processes."""
+    ages = "UPDATE processes SET alive_until = alive_until - make_interval(secs => ?) WHERE alive_until > '-infinity'"
+    await store.read(lambda db: db.execute(ages, (seconds,)).rowcount)
 
 
 async def test_a_lease_is_held_until_it_expires(postgres_url: str, reactor: Any) -> None:
