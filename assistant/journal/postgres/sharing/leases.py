@@ -115,7 +115,9 @@ class HeldLeases:
     def _extend(self, db: Database) -> None:
         """Move on until when this process lives, once in a transaction."""
         if not self._is_extended:
-            db.execute(f"UPDATE processes SET seen_at = now(), alive_until = {_EXPIRY} WHERE id = ?", (self.process.id,))
+            db.execute(
+                f"UPDATE processes SET seen_at = now(), alive_until = {_EXPIRY} WHERE id = ?", (self.process.id,)
+            )
             self._is_extended = True
 
     def check_unheld(self, db: Database, assistant: str) -> None:
