@@ -163,7 +163,7 @@ class Soak:
         """Leave words for assistants by chance, until so many seconds have passed."""
         while self._reactor.seconds() - self._began < seconds:
             await deferLater(self._reactor, self._chance.expovariate(1 / WORD_SECONDS))
-            word, assistant = f"w{len(self._events)}", f"assistant:sage-{self._chance.randrange(ASSISTANTS)}"
+            word, assistant = f"w{len(self._events)}", f"assistant:sage {self._chance.randrange(ASSISTANTS)}"
             who = f"Anna{self._chance.randrange(PEOPLE)}"
             event = Paged(id=f"{FROM_AFAR}{word}", at=0.0, who=Principal(f"afar:{who.casefold()}", who), text=word)
             self._left[word] = self._reactor.seconds()

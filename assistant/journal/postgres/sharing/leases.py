@@ -67,6 +67,9 @@ class HeldLeases:
         self._checked: dict[str, int] = {}
         #: Tokens that works in a pipeline count on: they are checked at the end of the transaction, all in one.
         self._expected: dict[str, int] = {}
+        #: How many assistants were taken from a process that was gone, and how many by the open transaction.
+        self.takeovers = 0
+        self._taken_over = 0
         #: Whether the open transaction has moved on until when this process lives.
         self._is_extended = False
 
@@ -81,8 +84,9 @@ class HeldLeases:
         )
         if not by_force:  # looked at without a lock, so that who lives is not held up
             self._token_if_free(db, assistant)
-        _lock(db, assistant, "UPDATE")
+        holder = _lock(db, assistant, "UPDATE")
         token = self._token_if_free(db, assistant, by_force=by_force)
+        self._taken_over += holder not in {"", self.process.id}
         if self._expected.get(assistant, token) != token:
             raise Fenced(assistant, self._expected[assistant], token)
         last = db.execute(f"SELECT {_LAST}", (assistant,)).fetchone()[0]
@@ -157,9 +161,12 @@ class HeldLeases:
         """Forget what the last transaction asked for: a new one begins."""
         self.forget_checks()
         self._answered.clear()
+        self._taken_over = 0
 
     def committed(self) -> None:
         """Trust what the transaction renewed, took and found lost."""
+        self.takeovers += self._taken_over
+        self._taken_over = 0
         for assistant, sent in self._answered.items():
             if sent is None:
                 self._renewed.pop(assistant, None)
@@ -236,21 +243,26 @@ class HeldLeases:
         """
         self._counted_from = self._now()
 
+    def count(self) -> int:
+        """Return how many assistants this process may act for, as far as it knows. On any thread."""
+        return sum(not self.has_expired(assistant) for assistant in list(self._renewed))
+
     def has_expired(self, assistant: str) -> bool:
         """Tell whether this process may no longer act for an assistant, as far as it knows. On any thread."""
         renewed = self._renewed.get(assistant)
         return renewed is None or renewed < self._counted_from or self._now() - renewed >= ACT_SECONDS
 
 
-def _lock(db: Database, assistant: str, strength: str) -> None:
-    """Lock a lease, and let the process that has it renew nothing, until the transaction ends.
+def _lock(db: Database, assistant: str, strength: str) -> str:
+    """Lock a lease, and let the process that has it renew nothing, until the transaction ends; return its id.
 
     The row of that process is locked first, as its own transactions do, and once more if the lease had moved meanwhile.
     """
     holder = "SELECT 1 FROM processes WHERE id = (SELECT holder FROM leases WHERE assistant = ?) FOR SHARE"
     db.execute(holder, (assistant,))
-    db.execute(f"SELECT 1 FROM leases WHERE assistant = ? FOR {strength}", (assistant,))
+    row = db.execute(f"SELECT holder FROM leases WHERE assistant = ? FOR {strength}", (assistant,)).fetchone()
     db.execute(holder, (assistant,))
+    return str(row[0]) if row is not None else ""
 
 
 def _seconds(since: datetime | None) -> float:

@@ -48,6 +48,11 @@ def remove(db: Database, ids: Collection[str]) -> None:
     db.execute("DELETE FROM messages WHERE id = ANY(?)", (list(ids),))
 
 
+def count_messages(db: Database) -> int:
+    """Return how many messages wait that no process has taken in."""
+    return int(db.execute("SELECT count(*) FROM messages").fetchone()[0])
+
+
 def pending_records(db: Database, assistant: str) -> list[bytes]:
     """Return the records of the events that came as messages and are not dealt with, oldest first."""
     rows = db.execute(
