@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import psycopg
 from twisted.internet.defer import gatherResults
 from twisted.internet.task import deferLater
 
@@ -95,7 +96,8 @@ def _hold(db: Database, store: PostgresStore, first: int, count: int) -> None:
     """Write down that a process has so many assistants; its first renewal finds them."""
     db.execute(
         """INSERT INTO leases (assistant, token, taken_at, holder, expires_at)
-           SELECT 'assistant:' || number, 1, 0, ?, now() + interval '15 s' FROM generate_series(CAST(? AS bigint), CAST(? AS bigint)) AS number""",
+           SELECT 'assistant:' || number, 1, 0, ?, now() + interval '15 s'
+           FROM generate_series(CAST(? AS bigint), CAST(? AS bigint)) AS number""",
         (store.process.id, first, first + count - 1),
     )
 
@@ -121,10 +123,17 @@ class Pair:
     async def until(self, is_so: Callable[[dict[str, int]], bool]) -> float:
         """Wait until they run as many each as is wanted; return the seconds that took."""
         began = self._reactor.seconds()
-        while not is_so(dict(self._server.execute(self._holders))):
+        while not is_so(self._runs()):
             assert self._reactor.seconds() - began < PATIENCE
             await deferLater(self._reactor, LOOK_SECONDS)
         return float(self._reactor.seconds() - began)
+
+    def _runs(self) -> dict[str, int]:
+        """How many assistants each worker runs; none before the first has made the tables."""
+        try:
+            return dict(self._server.execute(self._holders))
+        except psycopg.errors.UndefinedTable:
+            return {}
 
 
 async def _moved(reactor: Any, server: Any) -> list[Figure]:

@@ -12,6 +12,7 @@ import pytest
 import pytest_twisted
 
 from mud_assistant.assistant.gateway.keys import KeyLimits
+from mud_assistant.assistant.runtime.storage import SharingCounts
 from mud_assistant.llm.embedded.fetching.convert import MINILM
 from mud_assistant.llm.testing import EndEarly, HttpError, OpenAIVectors, Reply, serve
 from mud_assistant.resilience import Allowance
@@ -32,6 +33,12 @@ async def test_the_gateway_is_healthy_without_a_key_and_says_no_more(tmp_path: P
         got = await get(gateway, "/healthz")
         assert (got.status, orjson.loads(got.body)) == (200, {"status": "ok"})
         assert (await get(gateway, "/healthz", host="evil.example")).status == 421
+        got = await get(gateway, "/readyz")
+        assert (got.status, orjson.loads(got.body)) == (200, {"status": "ready"})
+        gateway.service.parts.journal.sharing_counts = lambda: SharingCounts(is_away=True)
+        got = await get(gateway, "/readyz")
+        assert (got.status, orjson.loads(got.body)) == (503, {"status": "not ready"})
+        assert (await get(gateway, "/healthz")).status == 200
         assert gateway.fake.chats == []
 
 
