@@ -86,7 +86,7 @@ async def run_serve(reactor: Any, options: ServeOptions, environment: Mapping[st
             return await _look_at(reactor, options, environment, progress)
         except (AssistantError, Unavailable) as error:
             progress.note(complaint(str(error)))
-            return exit_status(error) if isinstance(error, AssistantError) else ExitStatus.TRY_AGAIN
+            return exit_status(error) if isinstance(error, AssistantError) else ExitStatus.SETTINGS
 
     async def live(program: Standalone) -> int:
         if options.config.world.telnet:
