@@ -25,6 +25,7 @@ from typing import Any
 
 import psycopg
 from twisted.internet.defer import Deferred
+from twisted.internet.error import ProcessExitedAlready
 from twisted.internet.protocol import ProcessProtocol
 from twisted.internet.task import deferLater, react
 from twisted.internet.threads import deferToThread
@@ -99,7 +100,7 @@ class Worker(ProcessProtocol):
     def send(self, number: int) -> None:
         """Send it a signal, if it is there."""
         if self.pid and self.transport is not None:
-            with suppress(Exception):
+            with suppress(ProcessExitedAlready):
                 self.transport.signalProcess(number)
 
     def outReceived(self, data: bytes) -> None:
