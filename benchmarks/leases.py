@@ -25,6 +25,7 @@ from mud_assistant.assistant.journal.database import Database
 from mud_assistant.assistant.journal.postgres.sharing.process import JournalProcess
 from mud_assistant.assistant.journal.postgres.store import PostgresStore
 from mud_assistant.assistant.runtime.sharing.leases import RENEW_SECONDS, LeaseKeeper
+from mud_assistant.llm.testing import FakeOllama, Reply, serve
 
 #: Idle assistants, the processes that run them, and for how many seconds the log is looked at.
 IDLE, PROCESSES, SECONDS = 10_000, 40, 60.0
@@ -41,7 +42,7 @@ _HOLDERS = """SELECT name, count(*) FROM {s}.leases JOIN {s}.processes ON id = h
     WHERE least(expires_at, alive_until) > now() GROUP BY 1"""
 _SETTINGS = """[model]
 provider = "ollama"
-url = "http://127.0.0.1:9"
+url = "{url}"
 model = "sage"
 [journal]
 url = "{journal}"
@@ -105,14 +106,14 @@ def _hold(db: Database, store: PostgresStore, first: int, count: int) -> None:
 class Pair:
     """Two workers of the same 200 assistants, on a schema of their own."""
 
-    def __init__(self, reactor: Any, server: Any, folder: Path) -> None:
+    def __init__(self, reactor: Any, server: Any, folder: Path, url: str) -> None:
         self._reactor = reactor
         self._server = server
         self._folder = folder
         schema = server.new_schema()
         self._holders = _HOLDERS.format(s=f'"{schema}"')
         names = ", ".join(f'"Sage {number}"' for number in range(MOVED))
-        (folder / "assistant.toml").write_text(_SETTINGS.format(journal=server.url(schema), names=names))
+        (folder / "assistant.toml").write_text(_SETTINGS.format(url=url, journal=server.url(schema), names=names))
 
     def begin(self, name: str) -> Worker:
         """Begin a worker, which is not begun again."""
@@ -138,27 +139,10 @@ class Pair:
 
 async def _moved(reactor: Any, server: Any) -> list[Figure]:
     """Seconds until all of 200 assistants live in another worker."""
+    fake = FakeOllama(reactor, lambda _: Reply("Nothing."))
     with tempfile.TemporaryDirectory() as folder:
-        pair = Pair(reactor, server, Path(folder))
-        workers = {"a": pair.begin("a")}
-        try:
-            await pair.until(lambda runs: runs.get("a") == MOVED)
-            workers["b"] = pair.begin("b")
-            await pair.until(lambda runs: runs.get("b", 0) > 0)
-            spread = await pair.until(lambda runs: runs.get("a") == runs.get("b") == MOVED // 2)
-            await deferLater(reactor, SETTLED_SECONDS)
-            workers["a"].send(signal.SIGKILL)
-            killed = await pair.until(lambda runs: runs.get("b") == MOVED)
-            await workers["a"].ended
-            workers["c"] = pair.begin("c")
-            await pair.until(lambda runs: runs.get("c", 0) > 0)
-            await pair.until(lambda runs: runs.get("c") == MOVED // 2)
-            workers["b"].send(signal.SIGTERM)
-            ended = await pair.until(lambda runs: runs.get("c") == MOVED)
-        finally:
-            for worker in workers.values():
-                worker.send(signal.SIGKILL)
-            await gatherResults([worker.ended for worker in workers.values()])
+        async with serve(fake, reactor) as url:
+            spread, killed, ended = await _move(reactor, Pair(reactor, server, Path(folder), url))
     half = MOVED // 2
     return [
         Figure(
@@ -171,3 +155,27 @@ async def _moved(reactor: Any, server: Any) -> list[Figure]:
         Figure("", f"PostgreSQL: {half} assistants of a killed worker live in another", killed, "s", MOST_SECONDS),
         Figure("", f"PostgreSQL: {half} assistants of a worker that ends live in another", ended, "s", MOST_SECONDS),
     ]
+
+
+async def _move(reactor: Any, pair: Pair) -> tuple[float, float, float]:
+    """Let a worker come, kill the other, let a third come, and end the second; the seconds of all but the third's."""
+    workers = {"a": pair.begin("a")}
+    try:
+        await pair.until(lambda runs: runs.get("a") == MOVED)
+        workers["b"] = pair.begin("b")
+        await pair.until(lambda runs: runs.get("b", 0) > 0)
+        spread = await pair.until(lambda runs: runs.get("a") == runs.get("b") == MOVED // 2)
+        await deferLater(reactor, SETTLED_SECONDS)
+        workers["a"].send(signal.SIGKILL)
+        killed = await pair.until(lambda runs: runs.get("b") == MOVED)
+        await workers["a"].ended
+        workers["c"] = pair.begin("c")
+        await pair.until(lambda runs: runs.get("c", 0) > 0)
+        await pair.until(lambda runs: runs.get("c") == MOVED // 2)
+        workers["b"].send(signal.SIGTERM)
+        ended = await pair.until(lambda runs: runs.get("c") == MOVED)
+    finally:
+        for worker in workers.values():
+            worker.send(signal.SIGKILL)
+        await gatherResults([worker.ended for worker in workers.values()])
+    return spread, killed, ended
