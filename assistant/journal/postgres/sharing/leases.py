@@ -100,7 +100,7 @@ class HeldLeases:
         self._answered[assistant] = sent
         self._checked[assistant] = self._expected[assistant] = token
         self.numbers.forget()
-        return token
+        return int(token)
 
     def _token_if_free(self, db: Database, assistant: str, *, by_force: bool = False) -> int:
         """Return the last token of an assistant. Raises HeldElsewhere while it is another's, unless `by_force`."""
