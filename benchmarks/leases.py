@@ -31,8 +31,8 @@ from mud_assistant.llm.testing import FakeOllama, Reply, serve
 IDLE, PROCESSES, SECONDS = 10_000, 40, 60.0
 #: The most that the log may grow in a day, in GB.
 MOST_LOG = 2.0
-#: The assistants of the hand-overs, and how many seconds one may take.
-MOVED, MOST_SECONDS = 200, 10.0
+#: The assistants of the hand-overs, how many seconds one may take, and how many to share them with a new worker.
+MOVED, MOST_SECONDS, MOST_SHARING = 200, 10.0, 20.0
 #: How long workers may take to begin, and how often is looked who runs whom, in seconds.
 PATIENCE, LOOK_SECONDS = 600.0, 0.05
 #: After a start of the server nobody is declared dead for so long, in seconds.
@@ -150,7 +150,7 @@ async def _moved(reactor: Any, server: Any) -> list[Figure]:
             f"PostgreSQL: {half} of {MOVED} assistants go to a new worker, after the first",
             spread,
             "s",
-            MOST_SECONDS,
+            MOST_SHARING,
         ),
         Figure("", f"PostgreSQL: {half} assistants of a killed worker live in another", killed, "s", MOST_SECONDS),
         Figure("", f"PostgreSQL: {half} assistants of a worker that ends live in another", ended, "s", MOST_SECONDS),
