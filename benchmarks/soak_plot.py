@@ -50,7 +50,7 @@ def _panel(place: int, title: str, curves: Sequence[tuple[str, str]], samples: S
     lines = [_text(LEFT, top - 24, title, "start", 14)]
 
     def x_of(sample: Mapping[str, Any]) -> float:
-        return LEFT + across * sample["at"] / 3600 / hours
+        return LEFT + across * float(sample["at"]) / 3600 / hours
 
     for mark in marks:
         y = base - _UP * mark / marks[-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from typing import Any
 
 from benchmarks.soak_plot import PANELS, draw
 
@@ -10,9 +11,9 @@ _LOOKED = {"wal": 4.0, "told": 9, "answered": 8, "lost": 0, "twice": 0, "unknown
 
 
 def test_every_curve_is_drawn_over_the_samples_that_have_it() -> None:
-    first = {"at": 30.0, "memory": 100.0, "cpu": 1.0, "wait": None, "longest": None}
+    first: dict[str, Any] = {"at": 30.0, "memory": 100.0, "cpu": 1.0, "wait": None, "longest": None}
     blows = {"kill": 0, "hang": 0, "term": 0, "server": 0}
-    samples = [
+    samples: list[dict[str, Any]] = [
         {**first, **blows, **_LOOKED},
         {**first, **blows, "at": 60.0, "wait": 0.2, "longest": 1.5},  # the server was away
         {**first, **blows, **_LOOKED, "at": 90.0, "server": 1, "wait": 0.3, "longest": 2.0},

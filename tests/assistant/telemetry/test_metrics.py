@@ -231,7 +231,8 @@ async def test_outages_leases_and_words_that_wait_are_told(tmp_path: Path) -> No
     clock = Clock()
     config = ServiceConfig(merged({}), tmp_path, {}, clock.seconds, Secrets(), None)
     service = AssistantService(clock, config, Random(1))  # noqa: S311  (jitter)
-    away = service.parts.journal = Away(service.parts.journal)
+    away: Any = Away(service.parts.journal)
+    service.parts.journal = away
     watch = MetricsWatch(service, {})
     watch.start(ServiceGauges(service, dict, messages=lambda: 7))
     for is_away in (False, True, True, False, True):
