@@ -25,7 +25,9 @@ TEXTS = ["The well lies north.", "A mill stands by the river.", "Where is the we
 
 
 @pytest_twisted.ensureDeferred
-async def test_the_gateway_is_healthy_without_a_key_and_says_no_more(tmp_path: Path) -> None:
+async def test_the_gateway_is_healthy_without_a_key_and_says_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with standing(tmp_path, []) as gateway:
         key_of(gateway, "laptop")
         await gateway.gateway._keys.refresh()
@@ -35,7 +37,7 @@ async def test_the_gateway_is_healthy_without_a_key_and_says_no_more(tmp_path: P
         assert (await get(gateway, "/healthz", host="evil.example")).status == 421
         got = await get(gateway, "/readyz")
         assert (got.status, orjson.loads(got.body)) == (200, {"status": "ready"})
-        gateway.service.parts.journal.sharing_counts = lambda: SharingCounts(is_away=True)
+        monkeypatch.setattr(gateway.service.parts.journal, "sharing_counts", lambda: SharingCounts(is_away=True))
         got = await get(gateway, "/readyz")
         assert (got.status, orjson.loads(got.body)) == (503, {"status": "not ready"})
         assert (await get(gateway, "/healthz")).status == 200
