@@ -24,6 +24,7 @@ from mud_assistant.assistant import blocking_commands
 from mud_assistant.assistant.blocking_commands import refuse
 from mud_assistant.assistant.command_line import RANKS, parser
 from mud_assistant.assistant.errors import AssistantError
+from mud_assistant.assistant.exit_status import ExitStatus, exit_status
 from mud_assistant.assistant.keys.redaction import Secrets
 from mud_assistant.assistant.preparing import prepare, program_options
 from mud_assistant.assistant.running import begin_logging, explain, run_reactor
@@ -55,7 +56,8 @@ def _standalone(
             kind, run = load()
             reactor = _reactor()
     except AssistantError as error:
-        return refuse(error)
+        refused = refuse(error)
+        return exit_status(error) if more.get("is_supervised") else refused
     wall = time.time  # noqa: TID251  (the composition root)
     wanted = program_options(kind, options, prepared, secrets, wall, **more)
     return run_reactor(reactor, run(reactor, wanted, os.environ), secrets)
@@ -101,7 +103,7 @@ def _serve(options: argparse.Namespace, secrets: Secrets) -> int:
 
         return ServeOptions, run_serve
 
-    return _standalone(options, secrets, load, is_read_only=options.read_only)
+    return _standalone(options, secrets, load, is_read_only=options.read_only, is_supervised=True)
 
 
 def _play(options: argparse.Namespace, secrets: Secrets) -> int:
@@ -126,7 +128,8 @@ def _worker(options: argparse.Namespace, secrets: Secrets) -> int:
 
     process = options.process or f"{platform.node() or 'a machine'}:{os.getpid()}"
     names, must_have_page = options.assistants or (), options.page is not None
-    return _standalone(options, secrets, load, process=process, names=names, must_have_page=must_have_page)
+    more = {"process": process, "names": names, "must_have_page": must_have_page, "is_supervised": True}
+    return _standalone(options, secrets, load, **more)
 
 
 def _tell(options: argparse.Namespace, secrets: Secrets) -> int:
@@ -164,7 +167,7 @@ def _gateway(options: argparse.Namespace, secrets: Secrets) -> int:
 
         return StandaloneOptions, run_gateway
 
-    return _standalone(options, secrets, load)
+    return _standalone(options, secrets, load, is_supervised=True)
 
 
 def _replay(options: argparse.Namespace, secrets: Secrets) -> int:
@@ -204,7 +207,7 @@ def _doctor(options: argparse.Namespace, secrets: Secrets) -> int:
         from mud_assistant.assistant.surfaces.examining import examined_settings, run_doctor
 
     if (config := examined_settings(options, screen)) is None:
-        return 1
+        return ExitStatus.SETTINGS
     begin_logging(None, secrets)
     wall, reactor = time.time, _reactor()  # noqa: TID251  (the composition root)
     work = run_doctor(reactor, options, config, os.environ, wall=wall, screen=screen, secrets=secrets)

@@ -15,7 +15,7 @@ from mud_assistant.assistant.surfaces.characters.arguments import CHARACTER_EXAM
 from mud_assistant.assistant.surfaces.gateway.arguments import GATEWAY_EXAMPLES, add_gateway
 from mud_assistant.assistant.surfaces.health_check import HEALTH_EXAMPLES, add_health
 from mud_assistant.assistant.surfaces.journal.arguments import JOURNAL_EXAMPLES, add_journal, journal_name
-from mud_assistant.assistant.surfaces.parser import PROVIDERS, Parser
+from mud_assistant.assistant.surfaces.parser import PROVIDERS, Parser, supervised
 from mud_assistant.assistant.surfaces.play.play_arguments import PLAY_EXAMPLES, add_play
 from mud_assistant.assistant.surfaces.replay import LAST_RUNS
 from mud_assistant.assistant.surfaces.serve.arguments import SERVE_EXAMPLES, add_page, add_serve, page_port
@@ -117,11 +117,11 @@ def parser() -> Parser:
     _add_doctor(commands)
     add_setup(commands)
     _add_game(commands)
-    _add_model(add_serve(commands))
+    _add_model(supervised(add_serve(commands)))
     _add_model(add_play(commands))
-    _add_model(add_worker(commands, page_port))
+    _add_model(supervised(add_worker(commands, page_port)))
     add_tell(commands)
-    _add_model(add_gateway(commands, page_port))
+    _add_model(supervised(add_gateway(commands, page_port)))
     add_character(commands)
     add_journal(commands)
     add_health(commands, page_port)
@@ -206,7 +206,8 @@ def _add_doctor(commands: Commands) -> None:
         help="say what stands in an assistant's way: settings, key, model, journal, web",
         description="Makes one check after the other and prints a line for each: what is well, or what is wrong and "
         "what to do. The model is asked one short question, the web one harmless query. No key is shown.",
-        epilog=f"examples:\n{_DOCTOR_EXAMPLES}\n\nExit status: 0 when nothing is wrong, else 1.",
+        epilog=f"examples:\n{_DOCTOR_EXAMPLES}\n\nExit status: 0 when nothing is wrong, 1 when something is, 78 when "
+        "the settings cannot be read, 64 for a wrong command line.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     doctor.add_argument("--config", type=Path, metavar="FILE", help="settings (default: assistant.toml, if there)")
@@ -218,6 +219,7 @@ def _add_doctor(commands: Commands) -> None:
         action="store_true",
         help="only say whether this installation may be upgraded: docs/upgrading.md",
     )
+    supervised(doctor)
     doctor.add_argument("--json", action="store_true", help="print one JSON object for each check")
 
 

@@ -30,6 +30,8 @@ class AssistantError(Exception):
 
     #: What cannot be done because of it, where the message alone does not say so.
     consequence = ""
+    #: Whether it may be over later without anybody changing anything.
+    passes = False
 
     @property
     def sentence(self) -> str:

@@ -40,6 +40,8 @@ FULL_SECTIONS = {
     "histories": "calls and steps, whole and streamed, at 20, 500 and 5,000 messages, beside every peer",
     "journals": "the journal: events per second, acknowledgement, recovery against size",
     "postgres": "the journal in PostgreSQL: acknowledgement at 500/s, turns of 1, 2, 4 processes, 1,000 idle",
+    "leases": "leases in PostgreSQL: the log of 10,000 idle assistants, 100 of 200 that move to another worker",
+    "retention": "old runs in PostgreSQL: how fast they go, how late words are meanwhile, what the tables keep",
     "page": "the operator's page over HTTP: 200 assistants, 100,000 runs, 20 watchers of 50 that talk",
     "page_live": "the live page: a word to the event on the stream, 20 watchers, and what nobody watching costs",
     "month": "characters with days and promises: an empty game, one watched, 2 days of 20 characters, 30 with --full",

@@ -12,7 +12,7 @@ import re
 import statistics
 import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,8 +81,8 @@ async def children(reactor: Any, kind: str, url: str, count: int, assistants: in
             await child.close()
 
 
-def start_server() -> Any:
-    """Return a server that keeps what it commits; None where there is none to start."""
+def start_server(settings: Mapping[str, str] | None = None) -> Any:
+    """Return a server that keeps what it commits, with these settings too; None where there is none to start."""
     if importlib.util.find_spec("pytest") is None or importlib.util.find_spec("psycopg") is None:
         return None
     from tests.postgres import PostgresServer, find_programs  # noqa: PLC0415  (only where it is installed)
@@ -90,7 +90,7 @@ def start_server() -> Any:
     programs = find_programs()
     if programs is None:
         return None
-    server = PostgresServer(programs, durable=True)
+    server = PostgresServer(programs, durable=True, settings=settings or {})
     _use(server)
     return server
 

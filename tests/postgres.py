@@ -12,11 +12,12 @@ import os
 import pwd
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import mkdtemp
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
@@ -68,13 +69,17 @@ def find_newest_programs() -> Path | None:
 
 
 class PostgresServer:
-    """A server that is running when this returns. `durable` keeps every commit through a crash of the machine.
+    """A server that is running when this returns, with these further `settings`.
+
+    `durable` keeps every commit through a crash of the machine.
 
     All methods block. They raise RuntimeError, with the end of the server's log, when a program of it fails.
     """
 
-    def __init__(self, programs: Path, *, durable: bool = False) -> None:
-        self._settings = _SETTINGS if durable else _SETTINGS | _FAST
+    def __init__(
+        self, programs: Path, *, durable: bool = False, settings: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        self._settings = _SETTINGS | ({} if durable else _FAST) | dict(settings)
         self._user = _other_user()
         self.folder = Path(mkdtemp(prefix="mud-pg-"))
         self.data = self.folder / "data"

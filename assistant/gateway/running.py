@@ -18,6 +18,7 @@ from mud_assistant.assistant.gateway.models import GatewayModels
 from mud_assistant.assistant.gateway.site import Gateway, GatewayParts
 from mud_assistant.assistant.http_server.addresses import Proxies
 from mud_assistant.assistant.service.service import AssistantService
+from mud_assistant.resilience.admission.breaker import CircuitState
 
 _TAKEN = (
     "the gateway cannot be opened at port {port} of {interface}: {why}. Another program has it, maybe a gateway that "
@@ -59,7 +60,7 @@ class RunningGateway:
         vectors = GatewayEmbeddings(parts.embedder, lambda: parts.admit(host.settings, ""), int(host.wall()))
         made = GatewayParts(
             self.models, vectors, self._keys, parts.exchange, self._bodies, config, host.settings.budget,
-            parts.reactor, host.wall, service.scrub,
+            parts.reactor, host.wall, service.scrub, self._is_ready,
         )  # fmt: skip
         self.site = Gateway(made)
         self._listener = GatewayListener(
@@ -93,6 +94,13 @@ class RunningGateway:
             _log.info("the gateway listens at {address}", log_event="gateway", address=address)
         self.models.warm_up()
         return address
+
+    def _is_ready(self) -> bool:
+        """Tell whether the journal can be written, and not every server that was asked is given up for now."""
+        if self._service.parts.journal.sharing_counts().is_away:
+            return False
+        servers = self._service.pipeline.servers()
+        return not servers or any(one.state is not CircuitState.OPEN for one in servers)
 
     @property
     def has_keys(self) -> bool:

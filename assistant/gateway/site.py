@@ -5,7 +5,7 @@
          /v1/chat/completions      Chat Completions                /api/show
          /v1/completions           the legacy ones            GET  /api/tags, /api/ps, /api/version
          /v1/responses             OpenAI's Responses         GET  /                         "Ollama is running"
-         /v1/embeddings            sentence vectors           GET  /healthz                  for whoever watches it
+         /v1/embeddings            sentence vectors           GET  /healthz, /readyz         for whoever watches it
 
 Each path works without /v1 as well. A request passes the guards of `http/`, then its key is looked at, then its model;
 `answering.py` does the rest.
@@ -82,6 +82,8 @@ class GatewayParts(Struct, frozen=True):
     reactor: Any
     wall: Callable[[], float]
     scrub: Callable[[str], str]
+    #: Whether keys and sums can be written, and some model may be asked.
+    is_ready: Callable[[], bool]
 
 
 class Gateway:
@@ -113,7 +115,7 @@ class Gateway:
     async def _route(self, request: ClientRequest, response: ClientResponse) -> None:
         path, method = short(request.path), request.method
         if path in OPEN_PATHS and method in {"GET", "HEAD"}:
-            send_greeting(path, response)
+            send_greeting(path, response, is_ready=self._parts.is_ready())
         elif path in ASKED_AT and method == "POST":
             await self._ask(ASKED_AT[path], request, response)
         elif path == "/messages/count_tokens" and method == "POST":

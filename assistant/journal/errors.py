@@ -69,9 +69,13 @@ class JournalError(AssistantError, Away):
 class JournalUnwritable(JournalError):
     """A write failed and nothing of it is on disk. The store tries again with the next write."""
 
+    passes = True
+
 
 class JournalUnreadable(JournalError):
     """The file could not be read."""
+
+    passes = True
 
 
 class JournalRefused(JournalError):
@@ -94,6 +98,8 @@ class Fenced(JournalError):
 
 class HeldElsewhere(JournalError):
     """Another process runs this assistant. `holder` is its name, `since` when it started, in seconds since 1970."""
+
+    passes = True
 
     def __init__(self, assistant: str, holder: str, since: float) -> None:
         at = datetime.fromtimestamp(since, UTC).strftime("%Y-%m-%d %H:%M UTC")

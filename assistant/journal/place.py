@@ -103,6 +103,8 @@ class ReadOnly(Struct, frozen=True):
     cause: str
     #: Whether that ends without anybody changing the settings, as when a database is away: so it is worth waiting for.
     passes: bool = False
+    #: Whether this user may not write it.
+    is_forbidden: bool = False
 
     @property
     def sentence(self) -> str:

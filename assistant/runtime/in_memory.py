@@ -22,7 +22,7 @@ from mud_assistant.assistant.memory.recall_file import IndexWorker, RecallInMemo
 from mud_assistant.assistant.memory.remembered import IndexedMemories, RowsInMemory, tables_in_memory
 from mud_assistant.assistant.memory.remembering import Remember
 from mud_assistant.assistant.memory.sleep.stored import StoredSleep
-from mud_assistant.assistant.runtime.storage import Notices, Storage
+from mud_assistant.assistant.runtime.storage import Notices, SharingCounts, Storage
 from mud_assistant.resilience.budget.shared import SharedLedger
 
 
@@ -137,6 +137,14 @@ class MemoryFile:
     async def count_pending(self) -> dict[str, int]:
         """Return how many events wait in the inbox of each assistant."""
         return {assistant: len(await journal.pending()) for assistant, journal in self._journals.items()}
+
+    def sharing_counts(self) -> SharingCounts:
+        """Return nothing: no assistant is shared, and memory is never away."""
+        return SharingCounts()
+
+    async def count_messages(self) -> int:
+        """Return 0: nobody else leaves a message."""
+        return 0
 
     def watch_commits(self, on_commit: Callable[[float], None] | None) -> None:
         """Do nothing: nothing is committed."""

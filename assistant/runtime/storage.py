@@ -70,6 +70,19 @@ class Storage(Struct, frozen=True):
     goals: tuple[Goal, ...] = ()
 
 
+class SharingCounts(Struct, frozen=True):
+    """What a process knows of the assistants that it shares with others; nothing where it shares none.
+
+    `leases` are those that it runs, `lost` those that others took from it, `takeovers` those that it took from others
+    that were gone. While the journal `is_away`, nothing can be written.
+    """
+
+    is_away: bool = False
+    leases: int = 0
+    lost: int = 0
+    takeovers: int = 0
+
+
 class Notices(Protocol):
     """The way to other processes that share the journal. A notice is a hint: it may be lost."""
 
@@ -194,6 +207,14 @@ class KeptJournal:
         Raises JournalError.
         """
         return await self.store.read(count_pending)
+
+    def sharing_counts(self) -> SharingCounts:
+        """Return what this process knows of the assistants it shares, and whether its journal is away."""
+        return SharingCounts(self.store.trouble is not None)
+
+    async def count_messages(self) -> int:
+        """Return how many messages wait that no process has taken in. Raises JournalError."""
+        return 0
 
     def watch_commits(self, on_commit: Callable[[float], None] | None) -> None:
         """Call `on_commit` with the seconds of each commit, on the writer's thread; None ends that."""

@@ -8,6 +8,7 @@ import sys
 from typing import Any, NoReturn
 
 from mud_assistant.assistant.errors import did_you_mean
+from mud_assistant.assistant.exit_status import ExitStatus
 
 #: The placeholder in a help where the providers are listed.
 PROVIDERS = "(the providers there are)"
@@ -20,6 +21,8 @@ class Parser(argparse.ArgumentParser):
     """A parser that lists the providers in its help. They are loaded only for that."""
 
     _needs_command = False
+    #: The exit status when the command line is wrong.
+    wrong_usage: int = NO_COMMAND
 
     # Any: what argparse takes and returns here has no public name.
     def add_subparsers(self, **options: Any) -> Any:
@@ -48,7 +51,8 @@ class Parser(argparse.ArgumentParser):
             known = [name.strip().strip("'\"") for name in found["known"].split(",")]
             meant = did_you_mean(found["given"], known)
             message = f"{message}; {meant}" if meant else message
-        super().error(message)
+        self.print_usage(sys.stderr)
+        self.exit(self.wrong_usage, f"{self.prog}: error: {message}\n")
 
     def format_help(self) -> str:
         """Return the help, with a line for each provider in place of the placeholder."""
@@ -61,6 +65,13 @@ class Parser(argparse.ArgumentParser):
         known = [name for action in self._actions for name in action.option_strings]
         meant = did_you_mean(wrong, known) if wrong else ""
         return f"; {meant}" if meant else ""
+
+
+def supervised(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    """Let a program that a supervisor may begin again leave a wrong command line with EX_USAGE; return its parser."""
+    assert isinstance(parser, Parser)
+    parser.wrong_usage = ExitStatus.USAGE
+    return parser
 
 
 def _providers() -> str:

@@ -17,6 +17,7 @@ from twisted.internet.defer import Deferred
 from mud_assistant.assistant.characters import character_folder
 from mud_assistant.assistant.config.schema import AssistantConfig, Config
 from mud_assistant.assistant.errors import AssistantError, complaint
+from mud_assistant.assistant.exit_status import ExitStatus, exit_status
 from mud_assistant.assistant.journal import OpeningRefused, ReadOnly, is_news
 from mud_assistant.assistant.keys.redaction import Secrets
 from mud_assistant.assistant.models.bound_keys import AT_THE_COMMAND_LINE
@@ -55,6 +56,8 @@ class StandaloneOptions(Struct, frozen=True):
     place: Place = HAMLET
     #: The owner's own tools.
     own_tools: OwnTools = OwnTools()
+    #: Whether a supervisor may begin it again: its exit status then tells whether that can help (`exit_status.py`).
+    is_supervised: bool = False
 
 
 class Standalone(Struct, frozen=True):
@@ -87,12 +90,12 @@ async def run_standalone(
         async with AsyncExitStack() as closing:
             service = service_of(reactor, options, environment, progress, process=process)
             closing.push_async_callback(service.finish)
-            if not await _has_journal(service, progress):
-                return CANNOT_START
+            if (refused := await _refused_journal(service, progress)) is not None:
+                return refused if options.is_supervised else CANNOT_START
             return await work(Standalone(reactor, options, service, progress, closing))
     except AssistantError as error:
         progress.note(complaint(error))
-        return CANNOT_START
+        return exit_status(error) if options.is_supervised else CANNOT_START
 
 
 # Any: as above.
@@ -138,15 +141,17 @@ def service_of(
     return service
 
 
-async def _has_journal(service: AssistantService, progress: Progress) -> bool:
-    """Wait until the journal is open, say how it was found, and return False when it cannot be used.
+async def _refused_journal(service: AssistantService, progress: Progress) -> ExitStatus | None:
+    """Wait until the journal is open, and say how it was found; return the status when it cannot be used.
 
     A database that is away is waited for, however long that takes; this is said once. Raises JournalError.
     """
     opened = await service.parts.opened(lambda why: progress.note(f"{why} {WAITS}"))
     if opened is not None and is_news(opened):
         progress.note(opened.sentence)
-    return not isinstance(opened, OpeningRefused | ReadOnly)
+    if isinstance(opened, ReadOnly):
+        return ExitStatus.FORBIDDEN if opened.is_forbidden else ExitStatus.TRY_AGAIN
+    return ExitStatus.SETTINGS if isinstance(opened, OpeningRefused) else None
 
 
 def until_cancelled() -> Deferred[int]:

@@ -32,7 +32,7 @@ class ServiceGauges(Collector):
     """What is read of the service at each scrape, on the reactor's thread, without waiting.
 
     `pending` returns how many events wait, by assistant, as they were counted last. `sent` returns how many spans went
-    to the collector and how many were dropped; None where none are sent.
+    to the collector and how many were dropped; None where none are sent. `messages` returns how many waited.
     """
 
     def __init__(
@@ -40,10 +40,12 @@ class ServiceGauges(Collector):
         service: AssistantService,
         pending: Callable[[], Mapping[str, int]],
         sent: Callable[[], tuple[int, int] | None] = lambda: None,
+        messages: Callable[[], int] = lambda: 0,
     ) -> None:
         self._service = service
         self._pending = pending
         self._sent = sent
+        self._messages = messages
 
     def describe(self) -> Iterable[Metric]:
         """Return nothing, so that registering reads nothing of the service."""
@@ -54,6 +56,7 @@ class ServiceGauges(Collector):
         runners = dict(list(self._service.runners.items())[:MAX_ASSISTANTS])
         yield from self._assistants(runners)
         yield from self._servers()
+        yield from self._sharing()
         yield self._budgets(runners)
         approvals = sum(len(waiting.pending()) for waiting in self._service.parts.approvals.values())
         yield _gauge("approvals_waiting", "Calls that wait for somebody's approval.", approvals)
@@ -95,6 +98,14 @@ class ServiceGauges(Collector):
             retries.add_metric([one.origin], one.retries)
         yield from (circuit, waiting, in_flight, retries)
 
+    def _sharing(self) -> Iterator[Metric]:
+        """Yield what this process shares with others."""
+        counts = self._service.parts.journal.sharing_counts()
+        yield _gauge("leases", "Assistants that this process runs of those it shares with others.", counts.leases)
+        yield _counter("leases_lost", "Assistants that another process has taken from this one.", counts.lost)
+        yield _counter("takeovers", "Assistants that were taken from a process that was gone.", counts.takeovers)
+        yield _gauge("messages_waiting", "Words from elsewhere that no process has taken in.", self._messages())
+
     def _budgets(self, runners: Mapping[str, AssistantRunner]) -> Metric:
         """Return the used share of each budget: of all together by kind, of an assistant that which is used most."""
         ledger, total = self._service.parts.ledger, self._service.config.settings.budget.total
@@ -117,6 +128,10 @@ def _shares(spent: Amount, limits: AllowanceConfig) -> dict[str, float]:
         "money": (spent.money, limits.money),
     }
     return {kind: used / limit if limit else 1.0 for kind, (used, limit) in pairs.items() if limit is not None}
+
+
+def _counter(name: str, meaning: str, value: float) -> Metric:
+    return CounterMetricFamily(f"{PREFIX}_{name}", meaning, value=value)
 
 
 def _gauge(name: str, meaning: str, value: float) -> Metric:

@@ -59,6 +59,8 @@ class Metrics:
         self.journal_commit = self._histogram(
             "journal_commit_seconds", "Seconds that a commit of the journal took.", SHORT_BOUNDS
         )
+        self.outages = self._counter("journal_outages", "How often the journal could not be written.")
+        self.outage_seconds = self._counter("journal_outage_seconds", "Seconds in which it could not be written.")
         self.reactor_lag = self._histogram(
             "reactor_lag_seconds", "How much later than wanted a timer of each second fired.", SHORT_BOUNDS
         )

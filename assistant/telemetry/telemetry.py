@@ -70,7 +70,7 @@ class Telemetry:
         versions = {"version": installed_version("mud-assistant"), "twisted": installed_version("twisted")}
         watch = self._metrics = MetricsWatch(self._service, versions)
         self._service.read_metrics = self.metrics_answer
-        watch.start(ServiceGauges(self._service, lambda: watch.pending, self.span_counts))
+        watch.start(ServiceGauges(self._service, lambda: watch.pending, self.span_counts, lambda: watch.messages))
 
     def _watch(self, runner: AssistantRunner) -> None:
         if self._metrics is not None:

@@ -39,7 +39,9 @@ class MetricsWatch:
         self._due = 0.0
         #: How many events waited when they were counted last, by assistant.
         self.pending: Mapping[str, int] = {}
-        self._is_counting = False
+        #: How many messages waited for assistants then, in all processes that share the journal.
+        self.messages = 0
+        self._is_counting = self._is_away = False
 
     def start(self, gauges: ServiceGauges) -> None:
         """Begin, with the gauges that are read at each scrape."""
@@ -69,7 +71,12 @@ class MetricsWatch:
 
     def _look(self) -> None:
         """Note how late this timer is, and set the next."""
-        self.metrics.reactor_lag.observe(max(0.0, self._service.clock.seconds() - self._due))
+        late = max(0.0, self._service.clock.seconds() - self._due)
+        self.metrics.reactor_lag.observe(late)
+        was_away, self._is_away = self._is_away, self._service.parts.journal.sharing_counts().is_away
+        if self._is_away:
+            self.metrics.outages.inc(not was_away)
+            self.metrics.outage_seconds.inc(LOOK_SECONDS + late)
         self._look_later()
 
     def _begin_count(self) -> None:
@@ -80,6 +87,7 @@ class MetricsWatch:
     async def _count_pending(self) -> None:
         try:
             self.pending = await self._service.parts.journal.count_pending()
+            self.messages = await self._service.parts.journal.count_messages()
         except CancelledError:
             raise
         except JournalError:

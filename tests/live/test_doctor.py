@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from mud_assistant.assistant.exit_status import ExitStatus
 from mud_assistant.assistant.journal.files import create
 from mud_assistant.assistant.journal.schema import SCHEMA
 from mud_assistant.llm.messages import JSON
@@ -59,7 +60,8 @@ async def doctor(folder: Path, settings: str, *arguments: str, key: str = KEY) -
 def wrong(result: Result) -> list[str]:
     """The sentences of what is wrong, and that the exit status agrees."""
     lines = [line.removeprefix("wrong    ") for line in result.out.splitlines() if line.startswith("wrong ")]
-    assert result.status == (1 if lines else 0), result
+    status = ExitStatus.SETTINGS if any(line.startswith("settings") for line in lines) else ExitStatus.FAULT
+    assert result.status == (status if lines else 0), result
     return lines
 
 

@@ -45,9 +45,9 @@ async def test_an_assistant_is_served_and_its_journal_looked_at_afterwards(tmp_p
 
 async def test_it_says_what_is_missing_and_teaches_by_examples(tmp_path: Path) -> None:
     missing = await run(["serve", "--read-only"], b"", folder=str(tmp_path))
-    assert (missing.status, "--journal FILE" in missing.err) == (2, True)
+    assert (missing.status, "--journal FILE" in missing.err) == (78, True)
     absent = await run(["serve", "--read-only", "--journal", "none"], b"", folder=str(tmp_path))
-    assert (absent.status, "there is no journal" in absent.err) == (2, True)
+    assert (absent.status, "there is no journal" in absent.err) == (78, True)
     help_text = await run(["serve", "--help"], b"", folder=str(tmp_path))
     assert "examples:" in help_text.out
     assert "--read-only" in help_text.out

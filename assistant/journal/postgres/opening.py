@@ -23,7 +23,7 @@ _GONE = f"""seen_at < now() - interval '{LISTED_SECONDS:.0f} s'
 #: Ends the sessions that this process had before. The name is that of our connection, with the id of the process.
 _END_OTHERS = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
     WHERE application_name = current_setting('application_name') AND pid != pg_backend_pid()"""
-_ENTER = """INSERT INTO processes (id, name, lock_key, address) VALUES (?, ?, ?, ?)
+_ENTER = """INSERT INTO processes (id, name, lock_key, address, alive_until) VALUES (?, ?, ?, ?, '-infinity')
     ON CONFLICT (id) DO UPDATE SET seen_at = now() RETURNING writes"""
 #: Which server this is, and how often a replica of it was promoted.
 _SERVER = "SELECT system_identifier, left(pg_walfile_name(pg_current_wal_lsn()), 8) FROM pg_control_system()"

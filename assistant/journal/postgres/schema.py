@@ -202,8 +202,10 @@ _LIVING_GOALS = (
     "DROP INDEX goals_open",
     "CREATE INDEX goals_living ON goals (assistant, made_at, id) WHERE state IN ('open', 'withdrawn')",
 )
+#: Until when a process holds its leases; NULL for one of the version before, which renews each of them by itself.
+_LIVING_PROCESSES = ("ALTER TABLE processes ADD COLUMN alive_until timestamptz",)
 #: The steps from nothing to this version.
-STEPS = (_VERSION_1, _VERSION_2, _GOALS, _LIVING_GOALS)
+STEPS = (_VERSION_1, _VERSION_2, _GOALS, _LIVING_GOALS, _LIVING_PROCESSES)
 _VERSION = "schema version"
 #: "MudA", the key of the lock that one migration at a time holds.
 LOCK = 0x4D756441

@@ -10,6 +10,7 @@ cannot be written                                             ->  ReadOnly
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 from contextlib import suppress
@@ -78,7 +79,12 @@ def open_file(path: Path, schema: Schema, now: float) -> tuple[sqlite3.Connectio
     except _NotForUs as reason:
         return None, OpeningRefused(path, str(reason))
     except (sqlite3.Error, OSError) as error:
-        return _for_reading(path), ReadOnly(path, _why(error))
+        return _for_reading(path), ReadOnly(path, _why(error), is_forbidden=_is_forbidden(path))
+
+
+def _is_forbidden(path: Path) -> bool:
+    """Tell whether this user may not write the file, or make one there."""
+    return not os.access(path if path.exists() else path.parent, os.W_OK)
 
 
 def _why(error: sqlite3.Error | OSError) -> str:

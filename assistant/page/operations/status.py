@@ -280,7 +280,8 @@ def _notice(trouble: Trouble, assistants: Container[str]) -> TroubleNotice:
 def health(sources: Sources) -> dict[str, bool]:
     """Return whether the journal can be written, and whether some assistant has a model that may be asked."""
     service = sources.service
-    is_written = not service.trouble and not service.troubles.of_kind(TroubleKind.JOURNAL)
+    is_away = service.parts.journal.sharing_counts().is_away
+    is_written = not (is_away or service.trouble or service.troubles.of_kind(TroubleKind.JOURNAL))
     snapshot, runners = service.pipeline.snapshot(), list(service.runners.values())
     reached = [one for one in runners if one.assistant is not None and _circuit(one, snapshot) != CircuitState.OPEN]
     return {"journal": is_written, "model": bool(reached) or not runners}

@@ -14,19 +14,19 @@ from twisted.internet.task import LoopingCall
 from twisted.logger import Logger
 
 from mud_assistant.assistant.journal.errors import JournalError
-from mud_assistant.assistant.journal.postgres.sharing.placement import TOO_MANY, choose_gift, read_loads, reserve_gift
+from mud_assistant.assistant.journal.postgres.sharing.placement import TOO_MANY, choose_gift, read_loads, reserve_gifts
 from mud_assistant.assistant.journal.postgres.store import PostgresStore
 from mud_assistant.resilience import Launcher
 
-#: How much time lies between two assistants that are given away at least, and how many turns are left out when there
-#: is nothing to give, in seconds.
+#: How much time lies between two turns of giving away at least, in seconds, and how many turns are left out when there
+#: is nothing to give.
 TURN_SECONDS, CALM_TURNS = 5.0, 2
 
 _log = Logger()
 
 
 class Balancer:
-    """Gives one assistant away at a time. `mine` returns those of this process that may go, the best first.
+    """Gives assistants away, some in each turn. `mine` returns those of this process that may go, the best first.
 
     `hand_over` stops one and gives its lease to the process of that name.
     """
@@ -65,23 +65,22 @@ class Balancer:
             self._calm -= 1
             return
         try:
-            is_done = await self._give_one()
+            is_done = await self._give_some()
         except JournalError as error:
             _log.warn("no assistant is given away: {why}", why=str(error))
             return
         if not is_done:
             self._calm = CALM_TURNS
 
-    async def _give_one(self) -> bool:
-        """Give one assistant away. Return False when there is none to give."""
+    async def _give_some(self) -> bool:
+        """Give away what others should run, one after the other. Return False when there is none to give."""
         mine = self._mine()
         if len(mine) < TOO_MANY:
             return False
         process = self._store.process
         if choose_gift(await self._store.read(read_loads), process.id, mine) is None:
             return False
-        gift = await self._store.write(partial(reserve_gift, leases=self._store.leases, mine=mine))
-        if gift is None:
-            return False
-        await self._hand_over(*gift)
-        return True
+        gifts = await self._store.write(partial(reserve_gifts, leases=self._store.leases, mine=mine))
+        for gift in gifts:
+            await self._hand_over(*gift)
+        return bool(gifts)

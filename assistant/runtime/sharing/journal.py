@@ -17,7 +17,7 @@ from mud_assistant.assistant.journal import BrokenRecord, JournalError, NewerRec
 from mud_assistant.assistant.journal.database import Database
 from mud_assistant.assistant.journal.postgres.connection import PostgresDatabase
 from mud_assistant.assistant.journal.postgres.sharing.listener import Listener, tell_others
-from mud_assistant.assistant.journal.postgres.sharing.messages import FOR, pending_records
+from mud_assistant.assistant.journal.postgres.sharing.messages import FOR, count_messages, pending_records
 from mud_assistant.assistant.journal.postgres.sharing.placement import read_loads
 from mud_assistant.assistant.journal.postgres.sharing.process import JournalProcess
 from mud_assistant.assistant.journal.postgres.sharing.usage import PostgresUsage
@@ -31,7 +31,7 @@ from mud_assistant.assistant.memory.recall_file import RecallThread
 from mud_assistant.assistant.runtime.sharing.balancing import Balancer
 from mud_assistant.assistant.runtime.sharing.leases import EVERYBODY, LeaseKeeper
 from mud_assistant.assistant.runtime.sharing.mail import Hear, Mail
-from mud_assistant.assistant.runtime.storage import KeptJournal
+from mud_assistant.assistant.runtime.storage import KeptJournal, SharingCounts
 from mud_assistant.resilience import Launcher
 from mud_assistant.resilience.background import FromThread
 
@@ -157,6 +157,16 @@ class SharedJournal(KeptJournal):
     def may_act(self, assistant: str) -> bool:
         """Tell whether this process still is the character, as far as it knows, and the others know that it lives."""
         return self._listener.is_seen() and super().may_act(assistant)
+
+    def sharing_counts(self) -> SharingCounts:
+        """Return what this process knows of its leases, and whether the database is away."""
+        is_away = self.store.trouble is not None or (self._has_begun and not self._listener.is_seen())
+        leases = self.store.leases
+        return SharingCounts(is_away, leases.count(), self.keeper.lost, leases.takeovers)
+
+    async def count_messages(self) -> int:
+        """Return how many messages wait that no process has taken in. Raises JournalError."""
+        return await self.store.read(count_messages)
 
     def begins_to_hear(self, assistant: str) -> None:
         """Look at once for what others have said to it meanwhile."""

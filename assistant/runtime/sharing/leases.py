@@ -49,6 +49,8 @@ class LeaseKeeper:
         self._on_lost = on_lost
         #: Is called with the messages that wait for assistants of this process; None leaves them to others.
         self.on_messages: Callable[[Sequence[LeftMessage]], None] | None = None
+        #: How many assistants of this process others have taken over.
+        self.lost = 0
         self._waiting: dict[str, list[Deferred[None]]] = {}
         #: What others were told that this process waits for.
         self._told: frozenset[str] = frozenset()
@@ -113,6 +115,7 @@ class LeaseKeeper:
         except JournalError as error:
             _log.warn("the leases cannot be renewed: {why}", why=str(error))
             return
+        self.lost += len(lost)
         for assistant in lost:
             _log.warn("{assistant} is run by another process now", assistant=assistant)
             self._on_lost(assistant)

@@ -43,7 +43,8 @@ def add_gateway(commands: Any, port: Callable[[str], int]) -> argparse.ArgumentP
         "this machine can connect, unless [gateway] interface says otherwise.",
         epilog=f"examples:\n{GATEWAY_EXAMPLES}\n\n"
         "docs/gateway.md has the lines for aider, opencode, codex, llm, LangChain, the Vercel AI SDK and Open WebUI.\n"
-        "Exit status: 0 after Ctrl-C, 2 when something kept it from starting.",
+        "Exit status: 0 after Ctrl-C and SIGTERM; 75 when trying again may help, 77 for what this user may "
+        "not do, 78 when the settings must be changed, 64 for a wrong command line.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     gateway.add_argument("--config", type=Path, metavar="FILE", help="settings (default: assistant.toml, if there)")

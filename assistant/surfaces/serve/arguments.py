@@ -28,7 +28,8 @@ def add_serve(commands: Any) -> argparse.ArgumentParser:
         "good for one log-in. With --read-only no assistant runs: the page shows what a journal holds.",
         epilog=f"examples:\n{SERVE_EXAMPLES}\n\n"
         "In a game of Evennia the page is there already, at /assistants of the game's own web site.\n"
-        "Exit status: 0 after Ctrl-C, 2 when something kept it from starting.",
+        "Exit status: 0 after Ctrl-C and SIGTERM; 75 when trying again may help, 77 for what this user may "
+        "not do, 78 when the settings must be changed, 64 for a wrong command line.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     serve.add_argument("--name", help="what the assistant is called (default: the place's character, or Sage)")

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from mud_assistant.assistant.checks.finding import Finding, FindingState
 from mud_assistant.assistant.config.schema import Config, JournalConfig
 from mud_assistant.assistant.errors import AssistantError, complaint
+from mud_assistant.assistant.exit_status import ExitStatus, exit_status
 from mud_assistant.assistant.journal.database import Database
 from mud_assistant.assistant.journal.tables.lease import NAME_OF
 from mud_assistant.assistant.page.ports import KnownAssistant, Unavailable
@@ -28,7 +29,6 @@ from mud_assistant.assistant.surfaces.journal.places import PlaceFinder
 from mud_assistant.assistant.surfaces.serve.local_host import LocalAssistant, LocalHost
 from mud_assistant.assistant.surfaces.serve.standing import open_page
 from mud_assistant.assistant.surfaces.standalone import (
-    CANNOT_START,
     Standalone,
     principal_of,
     run_standalone,
@@ -86,7 +86,7 @@ async def run_serve(reactor: Any, options: ServeOptions, environment: Mapping[st
             return await _look_at(reactor, options, environment, progress)
         except (AssistantError, Unavailable) as error:
             progress.note(complaint(str(error)))
-            return CANNOT_START
+            return exit_status(error) if isinstance(error, AssistantError) else ExitStatus.SETTINGS
 
     async def live(program: Standalone) -> int:
         if options.config.world.telnet:

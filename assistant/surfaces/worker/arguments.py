@@ -35,7 +35,8 @@ def add_worker(commands: Any, page_port: Callable[[str], int]) -> argparse.Argum
         epilog=f"examples:\n{WORKER_EXAMPLES}\n\n"
         "They hear what is said with `mud-assistant tell`. docs/worker.md tells more.\n"
         "Ctrl-C and SIGTERM give the assistants to the other workers at once.\n"
-        "Exit status: 0 after either, 2 when something kept it from starting.",
+        "Exit status: 0 after either; 75 when trying again may help, 77 for what this user may "
+        "not do, 78 when the settings must be changed, 64 for a wrong command line.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     worker.add_argument(

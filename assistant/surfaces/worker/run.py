@@ -10,6 +10,7 @@ from twisted.logger import Logger
 
 from mud_assistant.assistant.errors import AssistantError, complaint
 from mud_assistant.assistant.events.events import Event
+from mud_assistant.assistant.exit_status import exit_status
 from mud_assistant.assistant.journal import HeldElsewhere, JournalUnreadable
 from mud_assistant.assistant.service.runner import AssistantRunner
 from mud_assistant.assistant.service.service import AssistantService
@@ -18,7 +19,6 @@ from mud_assistant.assistant.surfaces.guest_home import GuestHome
 from mud_assistant.assistant.surfaces.serve.local_host import LocalHost
 from mud_assistant.assistant.surfaces.serve.standing import PageNotOpened, open_page
 from mud_assistant.assistant.surfaces.standalone import (
-    CANNOT_START,
     WAITS,
     Standalone,
     StandaloneOptions,
@@ -51,6 +51,8 @@ _log = Logger()
 class NameTaken(AssistantError):
     """Another process has the name of this one. The message is a sentence for the owner."""
 
+    passes = True
+
 
 class WorkerOptions(StandaloneOptions, frozen=True, kw_only=True):
     """The options of a worker. `process` is what others call it, `names` are its assistants, if not those of the file.
@@ -72,7 +74,7 @@ async def run_worker(reactor: Any, options: WorkerOptions, environment: Mapping[
         members = members_of(options.config, options.file, options.names)
     except AssistantError as error:
         Progress(scrub=options.secrets.scrub).note(complaint(error))
-        return CANNOT_START
+        return exit_status(error)
     workers: list[RunningWorker] = []
 
     async def work(program: Standalone) -> int:

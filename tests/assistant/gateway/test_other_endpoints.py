@@ -12,6 +12,7 @@ import pytest
 import pytest_twisted
 
 from mud_assistant.assistant.gateway.keys import KeyLimits
+from mud_assistant.assistant.runtime.storage import SharingCounts
 from mud_assistant.llm.embedded.fetching.convert import MINILM
 from mud_assistant.llm.testing import EndEarly, HttpError, OpenAIVectors, Reply, serve
 from mud_assistant.resilience import Allowance
@@ -24,7 +25,9 @@ TEXTS = ["The well lies north.", "A mill stands by the river.", "Where is the we
 
 
 @pytest_twisted.ensureDeferred
-async def test_the_gateway_is_healthy_without_a_key_and_says_no_more(tmp_path: Path) -> None:
+async def test_the_gateway_is_healthy_without_a_key_and_says_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with standing(tmp_path, []) as gateway:
         key_of(gateway, "laptop")
         await gateway.gateway._keys.refresh()
@@ -32,6 +35,12 @@ async def test_the_gateway_is_healthy_without_a_key_and_says_no_more(tmp_path: P
         got = await get(gateway, "/healthz")
         assert (got.status, orjson.loads(got.body)) == (200, {"status": "ok"})
         assert (await get(gateway, "/healthz", host="evil.example")).status == 421
+        got = await get(gateway, "/readyz")
+        assert (got.status, orjson.loads(got.body)) == (200, {"status": "ready"})
+        monkeypatch.setattr(gateway.service.parts.journal, "sharing_counts", lambda: SharingCounts(is_away=True))
+        got = await get(gateway, "/readyz")
+        assert (got.status, orjson.loads(got.body)) == (503, {"status": "not ready"})
+        assert (await get(gateway, "/healthz")).status == 200
         assert gateway.fake.chats == []
 
 

@@ -20,6 +20,7 @@ from mud_assistant.assistant.events.outcome import Answered, Failed, Limit, Limi
 from mud_assistant.assistant.events.trace import StepTrace
 from mud_assistant.assistant.keys.redaction import Secrets
 from mud_assistant.assistant.loop.spending import TOTAL
+from mud_assistant.assistant.runtime.storage import SharingCounts
 from mud_assistant.assistant.service.host import Embodiment, ServiceConfig
 from mud_assistant.assistant.service.runner import AssistantRunner
 from mud_assistant.assistant.service.service import AssistantService
@@ -201,9 +202,47 @@ async def test_the_dashboard_and_its_page_name_what_exists(tmp_path: Path) -> No
     dashboard = json.loads((ROOT / "docs/monitoring/grafana-dashboard.json").read_text())
     asked = " ".join(target["expr"] for panel in dashboard["panels"] for target in panel["targets"])
     assert {re.sub("_bucket$", "", name) for name in re.findall(r"mud_assistant_\w+", asked)} == known
+    rules = (ROOT / "docs/monitoring/alerts.yml").read_text()
+    assert set(re.findall(r"mud_assistant_\w+", rules)) <= known
+    alerts = re.findall(r"- alert: (\w+)\n +expr: (.+)\n", rules)
+    assert len(alerts) == 5
+    assert all("mud_assistant_" in asks for _, asks in alerts)
     page = (ROOT / "docs/monitoring.md").read_text()
-    rows = re.findall(r"^\| (`.*?) \|", page, re.MULTILINE)
+    assert re.findall(r"^\| `([A-Z]\w+)` \|", page, re.MULTILINE) == [name for name, _ in alerts]
+    rows = re.findall(r"^\| (`[a-z].*?) \|", page, re.MULTILINE)
     assert {f"mud_assistant_{name}" for row in rows for name in re.findall(r"`(\w+)`", row)} == known
+
+
+class Away:
+    """A journal of a service that is away when it is told to be."""
+
+    def __init__(self, journal: Any) -> None:
+        self._journal = journal
+        self.is_away = False
+
+    def sharing_counts(self) -> SharingCounts:
+        return SharingCounts(self.is_away, 3, 1, 2)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._journal, name)
+
+
+async def test_outages_leases_and_words_that_wait_are_told(tmp_path: Path) -> None:
+    clock = Clock()
+    config = ServiceConfig(merged({}), tmp_path, {}, clock.seconds, Secrets(), None)
+    service = AssistantService(clock, config, Random(1))  # noqa: S311  (jitter)
+    away: Any = Away(service.parts.journal)
+    service.parts.journal = away
+    watch = MetricsWatch(service, {})
+    watch.start(ServiceGauges(service, dict, messages=lambda: 7))
+    for is_away in (False, True, True, False, True):
+        away.is_away = is_away
+        clock.advance(1)
+    await watch.stop()
+    now = samples(watch.metrics.render("")[1].decode())
+    assert (now["journal_outages_total", ()], now["journal_outage_seconds_total", ()]) == (2, 3)
+    assert (now["leases", ()], now["leases_lost_total", ()], now["takeovers_total", ()]) == (3, 1, 2)
+    assert now["messages_waiting", ()] == 7
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,12 @@
 """Decides which process may write for an assistant: one at a time, until its lease expires by the database's clock.
 
-A lease has a token that only grows, and every write checks it. It expires `LEASE_SECONDS` after it was last renewed. A
-process stops acting `ACT_SECONDS` after it last sent a renewal, by its own clock, so that it is silent before another
-may begin.
+A lease has a token that only grows, and every write checks it. It names its process, and holds as long as that one
+lives: the row of the process says until when, and a renewal moves that on by `LEASE_SECONDS`, for all its leases at
+once. A process stops acting `ACT_SECONDS` after it last sent a renewal, by its own clock, so that it is silent before
+another may begin. Who takes a lease locks the row of the process that has it: that one cannot renew meanwhile.
+
+Processes of the version before have no such time in their rows, and renew each lease by itself, in `expires_at`. While
+one of them lives, this version does so as well, since they look at nothing else (docs/decisions/0058).
 """
 
 from __future__ import annotations
@@ -18,6 +22,10 @@ from mud_assistant.assistant.journal.postgres.sharing.process import JournalProc
 #: How long a lease holds without a renewal, how often it is renewed, and how long its holder acts without one.
 LEASE_SECONDS, RENEW_SECONDS, ACT_SECONDS = 15.0, 5.0, 10.0
 _EXPIRY = f"now() + interval '{LEASE_SECONDS:.0f} s'"
+#: Stands in `expires_at` for "as long as its process lives". No infinity: before 17, PostgreSQL subtracts none.
+_FAR = "timestamptz '9999-01-01 00:00:00+00'"
+#: When a lease ends, where `leases` are joined to the process that is the `holder`, or to none.
+ENDS = f"least(expires_at, coalesce(alive_until, nullif(expires_at, {_FAR}), '-infinity'))"
 #: How long a lease that was given away is kept for the process that it was given to, in seconds.
 RESERVED_SECONDS = 15.0
 _RESERVATION = f"now() + interval '{RESERVED_SECONDS:.0f} s'"
@@ -26,6 +34,9 @@ _RESERVATION = f"now() + interval '{RESERVED_SECONDS:.0f} s'"
 LIVES = """EXISTS (
     SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted
     AND ((classid::bigint << 32) | objid::bigint) = {lock_key})"""
+#: Whether a process of the version before lives, which knows nothing of `alive_until`.
+_OLDER_LIVES = f"""EXISTS (
+    SELECT 1 FROM processes AS older WHERE alive_until IS NULL AND {LIVES.format(lock_key="older.lock_key")})"""
 #: Whether a lease is kept for another process than the one named `:me`, which lives.
 RESERVED = f"""(wants <> '' AND wants <> :me AND wants_until > now() AND EXISTS (
     SELECT 1 FROM processes AS other WHERE other.name = wants AND {LIVES.format(lock_key="other.lock_key")}))"""
@@ -56,6 +67,11 @@ class HeldLeases:
         self._checked: dict[str, int] = {}
         #: Tokens that works in a pipeline count on: they are checked at the end of the transaction, all in one.
         self._expected: dict[str, int] = {}
+        #: How many assistants were taken from a process that was gone, and how many by the open transaction.
+        self.takeovers = 0
+        self._taken_over = 0
+        #: Whether the open transaction has moved on until when this process lives.
+        self._is_extended = False
 
     def take(self, db: Database, assistant: str, wall: float, *, by_force: bool = False) -> int:
         """Write down the next token of an assistant and return it. Raises HeldElsewhere while another has its lease.
@@ -66,24 +82,18 @@ class HeldLeases:
         db.execute(
             "INSERT INTO leases (assistant, token, taken_at) VALUES (?, 0, ?) ON CONFLICT DO NOTHING", (assistant, wall)
         )
-        # Locked first: a SELECT that waits for a lock sees the new lease beside the process that had the old one.
-        db.execute("SELECT 1 FROM leases WHERE assistant = ? FOR UPDATE", (assistant,))
-        row = db.execute(
-            f"""SELECT token, holder, expires_at > now(), coalesce(name, ''), started_at, wants, {RESERVED}
-               FROM leases LEFT JOIN processes ON processes.id = holder WHERE assistant = :assistant""",
-            {"assistant": assistant, "me": self.process.name},
-        ).fetchone()
-        token, holder, is_live, name, since, wants, is_reserved = row
-        if is_live and holder != self.process.id and name != self.process.name and not by_force:
-            raise HeldElsewhere(assistant, name or holder, _seconds(since))
-        if is_reserved and not by_force:
-            raise HeldElsewhere(assistant, wants, _seconds(since))
+        if not by_force:  # looked at without a lock, so that who lives is not held up
+            self._token_if_free(db, assistant)
+        holder = _lock(db, assistant, "UPDATE")
+        token = self._token_if_free(db, assistant, by_force=by_force)
+        self._taken_over += holder not in {"", self.process.id}
         if self._expected.get(assistant, token) != token:
             raise Fenced(assistant, self._expected[assistant], token)
         last = db.execute(f"SELECT {_LAST}", (assistant,)).fetchone()[0]
         token = max(token, last) + 1
+        self._extend(db)
         db.execute(
-            f"""UPDATE leases SET token = ?, taken_at = ?, holder = ?, expires_at = {_EXPIRY},
+            f"""UPDATE leases SET token = ?, taken_at = ?, holder = ?, expires_at = {_FAR},
                 wants = '', wants_until = '-infinity' WHERE assistant = ?""",
             (token, wall, self.process.id, assistant),
         )
@@ -92,15 +102,37 @@ class HeldLeases:
         self.numbers.forget()
         return int(token)
 
+    def _token_if_free(self, db: Database, assistant: str, *, by_force: bool = False) -> int:
+        """Return the last token of an assistant. Raises HeldElsewhere while it is another's, unless `by_force`."""
+        row = db.execute(
+            f"""SELECT token, holder, {ENDS} > now(), coalesce(name, ''), started_at, wants, {RESERVED}
+               FROM leases LEFT JOIN processes ON processes.id = holder WHERE assistant = :assistant""",
+            {"assistant": assistant, "me": self.process.name},
+        ).fetchone()
+        token, holder, is_live, name, since, wants, is_reserved = row
+        if is_live and holder != self.process.id and name != self.process.name and not by_force:
+            raise HeldElsewhere(assistant, name or holder, _seconds(since))
+        if is_reserved and not by_force:
+            raise HeldElsewhere(assistant, wants, _seconds(since))
+        return int(token)
+
+    def _extend(self, db: Database) -> None:
+        """Move on until when this process lives, once in a transaction."""
+        if not self._is_extended:
+            db.execute(
+                f"UPDATE processes SET seen_at = now(), alive_until = {_EXPIRY} WHERE id = ?", (self.process.id,)
+            )
+            self._is_extended = True
+
     def check_unheld(self, db: Database, assistant: str) -> None:
         """Raise HeldElsewhere when another process has the lease of an assistant, and keep it so until the commit.
 
         A lease under our own name is left from before our restart.
         """
-        db.execute("SELECT 1 FROM leases WHERE assistant = ? FOR SHARE", (assistant,))
+        _lock(db, assistant, "SHARE")
         row = db.execute(
-            """SELECT coalesce(name, holder), started_at FROM leases LEFT JOIN processes ON processes.id = holder
-               WHERE assistant = ? AND expires_at > now() AND holder <> ? AND coalesce(name, '') <> ?""",
+            f"""SELECT coalesce(name, holder), started_at FROM leases LEFT JOIN processes ON processes.id = holder
+               WHERE assistant = ? AND {ENDS} > now() AND holder <> ? AND coalesce(name, '') <> ?""",
             (assistant, self.process.id, self.process.name),
         ).fetchone()
         if row is not None:
@@ -129,9 +161,12 @@ class HeldLeases:
         """Forget what the last transaction asked for: a new one begins."""
         self.forget_checks()
         self._answered.clear()
+        self._taken_over = 0
 
     def committed(self) -> None:
         """Trust what the transaction renewed, took and found lost."""
+        self.takeovers += self._taken_over
+        self._taken_over = 0
         for assistant, sent in self._answered.items():
             if sent is None:
                 self._renewed.pop(assistant, None)
@@ -143,19 +178,36 @@ class HeldLeases:
         """Forget which tokens were checked: the transaction, or a part of it, is over."""
         self._checked.clear()
         self._expected.clear()
+        self._is_extended = False
 
     def renew(self, db: Database) -> Collection[str]:
         """Renew all leases of this process. Return the assistants that it has no more."""
         sent = self._now()
-        db.execute("UPDATE processes SET seen_at = now() WHERE id = ?", (self.process.id,))
+        self._extend(db)
         rows = db.execute(
-            f"UPDATE leases SET expires_at = {_EXPIRY} WHERE holder = ? RETURNING assistant", (self.process.id,)
-        )
-        ours = {row[0] for row in rows}
+            f"""SELECT assistant, expires_at < {_FAR} OR older.lives
+                FROM leases, (SELECT {_OLDER_LIVES} AS lives) AS older WHERE holder = ?""",
+            (self.process.id,),
+        ).fetchall()
+        ours = {assistant for assistant, is_older in rows if not is_older}
+        if apart := [assistant for assistant, is_older in rows if is_older]:
+            ours |= self._renew_apart(db, apart)
         lost = self._renewed.keys() - ours
         self._answered |= dict.fromkeys(lost)
         self._answered |= dict.fromkeys(ours & self._renewed.keys(), sent)
         return lost
+
+    def _renew_apart(self, db: Database, assistants: list[str]) -> set[str]:
+        """Renew these leases one by one, for processes of the version before; when none lives, as long as ours does.
+
+        Return those that are ours.
+        """
+        renewed = db.execute(
+            f"""UPDATE leases SET expires_at = CASE WHEN {_OLDER_LIVES} THEN {_EXPIRY} ELSE {_FAR} END
+                WHERE holder = ? AND assistant = ANY(?) RETURNING assistant""",
+            (self.process.id, assistants),
+        )
+        return {row[0] for row in renewed}
 
     def release(self, db: Database, assistant: str, wants: str = "") -> bool:
         """Give a lease back, so that another process can take it at once: for a while only the one that `wants` names.
@@ -163,7 +215,7 @@ class HeldLeases:
         Another may take it as soon as no process of that name lives any more. Return False when it was not ours.
         """
         given = db.execute(
-            f"""UPDATE leases SET expires_at = '-infinity', wants = ?, wants_until = {_RESERVATION}
+            f"""UPDATE leases SET expires_at = '-infinity', holder = '', wants = ?, wants_until = {_RESERVATION}
                 WHERE assistant = ? AND holder = ?""",
             (wants, assistant, self.process.id),
         )
@@ -181,7 +233,7 @@ class HeldLeases:
 
     def release_all(self, db: Database) -> None:
         """Give all leases of this process back."""
-        db.execute("UPDATE leases SET expires_at = '-infinity' WHERE holder = ?", (self.process.id,))
+        db.execute("UPDATE leases SET expires_at = '-infinity', holder = '' WHERE holder = ?", (self.process.id,))
         self._renewed.clear()
 
     def begin_anew(self) -> None:
@@ -191,10 +243,26 @@ class HeldLeases:
         """
         self._counted_from = self._now()
 
+    def count(self) -> int:
+        """Return how many assistants this process may act for, as far as it knows. On any thread."""
+        return sum(not self.has_expired(assistant) for assistant in list(self._renewed))
+
     def has_expired(self, assistant: str) -> bool:
         """Tell whether this process may no longer act for an assistant, as far as it knows. On any thread."""
         renewed = self._renewed.get(assistant)
         return renewed is None or renewed < self._counted_from or self._now() - renewed >= ACT_SECONDS
+
+
+def _lock(db: Database, assistant: str, strength: str) -> str:
+    """Lock a lease, and let the process that has it renew nothing, until the transaction ends; return its id.
+
+    The row of that process is locked first, as its own transactions do, and once more if the lease had moved meanwhile.
+    """
+    holder = "SELECT 1 FROM processes WHERE id = (SELECT holder FROM leases WHERE assistant = ?) FOR SHARE"
+    db.execute(holder, (assistant,))
+    row = db.execute(f"SELECT holder FROM leases WHERE assistant = ? FOR {strength}", (assistant,)).fetchone()
+    db.execute(holder, (assistant,))
+    return str(row[0]) if row is not None else ""
 
 
 def _seconds(since: datetime | None) -> float:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from mud_assistant.assistant.journal.database import Database
 from mud_assistant.assistant.journal.errors import InboxFullError
+from mud_assistant.assistant.journal.postgres.sharing.leases import ENDS
 
 #: Begins the ids of events that came as messages.
 FROM_AFAR = "message."
@@ -19,8 +20,8 @@ FOR = "message "
 #: How many messages wait for one assistant at most, and how many one look returns.
 MAX_WAITING, MAX_MESSAGES = 500, 100
 #: Selects the messages for assistants that the process `:id` runs, oldest first.
-WAITING = """SELECT 'message', m.assistant, m.id, m.payload FROM messages m JOIN leases l ON l.assistant = m.assistant
-    WHERE l.holder = :id AND l.expires_at > now() ORDER BY m.seq LIMIT :limit"""
+WAITING = f"""SELECT 'message', m.assistant, m.id, m.payload FROM messages m JOIN leases l ON l.assistant = m.assistant
+    JOIN processes p ON p.id = l.holder WHERE l.holder = :id AND {ENDS} > now() ORDER BY m.seq LIMIT :limit"""
 
 
 class LeftMessage(NamedTuple):
@@ -45,6 +46,11 @@ def post(db: Database, message: LeftMessage) -> None:
 def remove(db: Database, ids: Collection[str]) -> None:
     """Delete messages that were taken in. Part of a work."""
     db.execute("DELETE FROM messages WHERE id = ANY(?)", (list(ids),))
+
+
+def count_messages(db: Database) -> int:
+    """Return how many messages wait that no process has taken in."""
+    return int(db.execute("SELECT count(*) FROM messages").fetchone()[0])
 
 
 def pending_records(db: Database, assistant: str) -> list[bytes]:

@@ -9,16 +9,18 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from mud_assistant.assistant.journal.database import Database
-from mud_assistant.assistant.journal.postgres.sharing.leases import LIVES, HeldLeases
+from mud_assistant.assistant.journal.postgres.sharing.leases import ENDS, LIVES, HeldLeases
 
 #: How many assistants more than another a process runs before it gives one away. With 1, one would go to and fro.
 TOO_MANY = 2
+#: How many assistants one process gives away at once at most: their receiver begins all of them within seconds.
+MOST_GIFTS = 50
 #: "MudP", the key of the lock under which an assistant is given away, so that two do not choose the same receiver.
 _LOCK = 0x4D756450
 #: What is about to move counts where it goes. A process whose listener is away for a moment is none to give to.
 _LOADS = f"""SELECT p.id, p.name, p.waits_for,
     (SELECT count(*) FROM leases WHERE CASE WHEN wants <> '' AND wants_until > now() THEN wants = p.name
-     ELSE holder = p.id AND expires_at > now() END)
+     ELSE holder = p.id AND {ENDS} > now() END)
     FROM processes p WHERE {LIVES.format(lock_key="p.lock_key")}"""
 
 
@@ -61,8 +63,21 @@ def choose_gift(loads: Sequence[ProcessLoad], me: str, mine: Sequence[str]) -> G
     return Gift(next(one for one in mine if one in least.waits_for), least.name)
 
 
-def reserve_gift(db: Database, leases: HeldLeases, mine: Sequence[str]) -> Gift | None:
-    """Choose what this process gives away, and keep it for its receiver. Part of a work; None when it is not to."""
+def choose_gifts(loads: Sequence[ProcessLoad], me: str, mine: Sequence[str]) -> list[Gift]:
+    """Return all that the process of the id `me` should give away now, as `choose_gift` does one after the other."""
+    by_id = {load.id: load for load in loads}
+    left, gifts = list(mine), list[Gift]()
+    while len(gifts) < MOST_GIFTS and (gift := choose_gift(list(by_id.values()), me, left)) is not None:
+        gifts.append(gift)
+        left.remove(gift.assistant)
+        to = next(load for load in by_id.values() if load.name == gift.to and load.id != me)
+        by_id[to.id] = to._replace(runs=to.runs + 1, waits_for=to.waits_for - {gift.assistant})
+        by_id[me] = by_id[me]._replace(runs=by_id[me].runs - 1)
+    return gifts
+
+
+def reserve_gifts(db: Database, leases: HeldLeases, mine: Sequence[str]) -> list[Gift]:
+    """Choose what this process gives away, and keep it for its receivers. Part of a work."""
     db.execute("SELECT pg_advisory_xact_lock(?)", (_LOCK,))
-    gift = choose_gift(read_loads(db), leases.process.id, mine)
-    return gift if gift is not None and leases.reserve(db, gift.assistant, gift.to) else None
+    gifts = choose_gifts(read_loads(db), leases.process.id, mine)
+    return [gift for gift in gifts if leases.reserve(db, gift.assistant, gift.to)]

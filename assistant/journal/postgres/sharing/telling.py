@@ -14,12 +14,12 @@ from mud_assistant.assistant.journal.place import PostgresPlace
 from mud_assistant.assistant.journal.postgres.connection import PostgresDatabase, connect
 from mud_assistant.assistant.journal.postgres.reading import check_version
 from mud_assistant.assistant.journal.postgres.refusals import explain
-from mud_assistant.assistant.journal.postgres.sharing.leases import LIVES
+from mud_assistant.assistant.journal.postgres.sharing.leases import ENDS, LIVES
 from mud_assistant.assistant.journal.postgres.sharing.listener import tell_others
 from mud_assistant.assistant.journal.postgres.sharing.messages import LeftMessage, post
 
 _KNOWN = f"""SELECT l.assistant, coalesce(m.value, ''),
-    CASE WHEN l.expires_at > now() AND {LIVES.format(lock_key="p.lock_key")} THEN p.name ELSE '' END
+    CASE WHEN {ENDS} > now() AND {LIVES.format(lock_key="p.lock_key")} THEN p.name ELSE '' END
     FROM leases l LEFT JOIN meta m ON m.key = :prefix || l.assistant LEFT JOIN processes p ON p.id = l.holder
     ORDER BY 1"""
 _STATE = """SELECT EXISTS (SELECT 1 FROM messages WHERE id = :id), e.seq, e.state, e.reason

@@ -6,27 +6,24 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from mud_assistant.assistant.journal.database import Database
-from mud_assistant.assistant.journal.postgres.sharing.leases import LEASE_SECONDS, LIVES, RESERVED
+from mud_assistant.assistant.journal.postgres.sharing.leases import ENDS, LEASE_SECONDS, LIVES, RESERVED
 from mud_assistant.assistant.journal.postgres.sharing.messages import MAX_MESSAGES, WAITING, LeftMessage
 from mud_assistant.assistant.journal.postgres.sharing.process import JournalProcess
 
 _IS_GONE = f"NOT {LIVES.format(lock_key='p.lock_key')}"
 #: After a restart of the server everybody has to come back first; the longest time in which they do, in seconds.
 _SERVER_IS_UP = "pg_postmaster_start_time() < now() - interval '10 s'"
-_FREE = f"""SELECT CASE WHEN expires_at <= now() OR p.id IS NULL THEN 'free' ELSE 'suspect' END,
-    assistant, '', ''::bytea
+_FREE = f"""SELECT CASE WHEN {ENDS} <= now() THEN 'free' ELSE 'suspect' END, assistant, '', ''::bytea
     FROM leases LEFT JOIN processes p ON p.id = holder
-    WHERE assistant = ANY(:wanted) AND NOT {RESERVED}
-    AND (expires_at <= now() OR p.id IS NULL OR ({_IS_GONE} AND {_SERVER_IS_UP}))"""
-
-
+    WHERE assistant = ANY(:wanted) AND NOT {RESERVED} AND ({ENDS} <= now() OR ({_IS_GONE} AND {_SERVER_IS_UP}))"""
 #: How long ago a lease was renewed, in seconds.
-_AGE = f"{LEASE_SECONDS:.0f} - extract(epoch FROM expires_at - now())::double precision"
-
-
+_AGE = f"{LEASE_SECONDS:.0f} - extract(epoch FROM {ENDS} - now())::double precision"
 #: When the first of the leases expires, unless it is renewed before.
-_SOONEST = """SELECT 'soonest', '', extract(epoch FROM min(expires_at) - now())::text, ''::bytea
-    FROM leases WHERE assistant = ANY(:wanted) AND expires_at > now() HAVING count(*) > 0"""
+_SOONEST = f"""SELECT 'soonest', '', extract(epoch FROM min({ENDS}) - now())::text, ''::bytea
+    FROM leases LEFT JOIN processes p ON p.id = holder
+    WHERE assistant = ANY(:wanted) AND {ENDS} > now() HAVING count(*) > 0"""
+#: The processes that have the leases of these assistants, and are gone.
+_GONE_HOLDERS = f"FROM processes p WHERE id IN (SELECT holder FROM leases WHERE assistant = ANY(?)) AND {_IS_GONE}"
 
 
 class Seen(NamedTuple):
@@ -65,7 +62,8 @@ def look(db: Database, wish: LookFor) -> Seen:
             expires_in = float(word)
         else:
             (free if kind == "free" else suspects).append(assistant)
-    return Seen(free, suspects, messages, expires_in)
+    # In one order, so that processes which take many at once do not wait for each other in a circle.
+    return Seen(sorted(free), sorted(suspects), messages, expires_in)
 
 
 def current_holders(db: Database) -> list[tuple[str, str, float, float]]:
@@ -75,16 +73,32 @@ def current_holders(db: Database) -> list[tuple[str, str, float, float]]:
     """
     rows = db.execute(
         f"""SELECT assistant, coalesce(name, holder), taken_at, {_AGE} FROM leases
-            LEFT JOIN processes ON processes.id = holder WHERE expires_at > now() ORDER BY assistant"""
+            LEFT JOIN processes ON processes.id = holder WHERE {ENDS} > now() ORDER BY assistant"""
     )
     return [(assistant, process, at, max(0.0, ago)) for assistant, process, at, ago in rows]
 
 
 def free_gone(db: Database, suspects: Collection[str]) -> list[str]:
-    """Let the leases of these assistants expire whose holders are still gone. Return those assistants."""
+    """Let the leases of the processes expire that have these assistants and are still gone: of each, all at once.
+
+    Return which of the assistants are free. Part of a work.
+    """
+    values = (list(suspects),)
+    # Locked first: who has come back meanwhile, and renewed, is seen by the statement after it.
+    db.execute(f"SELECT 1 {_GONE_HOLDERS} ORDER BY id FOR UPDATE", values)
+    db.execute(
+        f"""UPDATE processes SET alive_until = '-infinity'
+            WHERE alive_until IS NOT NULL AND id IN (SELECT id {_GONE_HOLDERS})""",
+        values,
+    )
+    db.execute(  # one of the version before renews each lease by itself
+        f"""UPDATE leases SET expires_at = '-infinity'
+            WHERE assistant = ANY(?) AND holder IN (SELECT id {_GONE_HOLDERS} AND alive_until IS NULL)""",
+        values * 2,
+    )
     rows = db.execute(
-        f"""UPDATE leases SET expires_at = '-infinity' FROM processes p
-            WHERE p.id = holder AND assistant = ANY(?) AND {_IS_GONE} RETURNING assistant""",
-        (list(suspects),),
+        f"""SELECT assistant FROM leases LEFT JOIN processes ON processes.id = holder
+            WHERE assistant = ANY(?) AND {ENDS} <= now() ORDER BY assistant""",
+        values,
     )
     return [row[0] for row in rows]

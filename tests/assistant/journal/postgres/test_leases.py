@@ -18,15 +18,9 @@ from tests.postgres import PostgresServer
 
 
 async def age(store: PostgresStore, seconds: float) -> None:
-    """Let so many seconds of the database's clock pass for all leases."""
-    await store.read(
-        lambda db: (
-            db.execute(
-                "UPDATE leases SET expires_at = expires_at - make_interval(secs => ?) WHERE expires_at > '-infinity'",
-                (seconds,),
-            ).rowcount
-        )
-    )
+    """Let so many seconds of the database's clock pass for all processes."""
+    ages = "UPDATE processes SET alive_until = alive_until - make_interval(secs => ?) WHERE alive_until > '-infinity'"
+    await store.read(lambda db: db.execute(ages, (seconds,)).rowcount)
 
 
 async def test_a_lease_is_held_until_it_expires(postgres_url: str, reactor: Any) -> None:
@@ -167,3 +161,19 @@ async def test_the_end_of_a_process_is_seen_by_its_lock(
         assert await StoredJournal(watcher, "tom").start() == 2
         with pytest.raises(HeldElsewhere):
             await StoredJournal(watcher, "sage").start()
+
+
+async def test_assistants_of_a_process_that_is_gone_are_counted_as_taken_over_and_those_given_back_are_not(
+    postgres_url: str, reactor: Any
+) -> None:
+    async with opened(postgres_url, reactor, name="gone") as gone, opened(postgres_url, reactor, name="b") as two:
+        for name in ("sage", "tom", "ida"):
+            await StoredJournal(gone, name).start()
+        assert (gone.leases.count(), gone.leases.takeovers) == (3, 0)
+        await gone.write(lambda db: gone.leases.release(db, "ida"))
+        await age(gone, LEASE_SECONDS)
+        for name in ("sage", "tom", "ida"):
+            await StoredJournal(two, name).start()
+        assert (gone.leases.count(), two.leases.count(), two.leases.takeovers) == (2, 3, 2)
+        assert await gone.write(gone.leases.renew) == {"sage", "tom"}
+        assert gone.leases.count() == 0

@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 from mud_assistant.assistant.journal import HeldElsewhere
 from mud_assistant.assistant.journal.postgres.sharing.placement import (
+    MOST_GIFTS,
     Gift,
     ProcessLoad,
     choose_gift,
+    choose_gifts,
     read_loads,
-    reserve_gift,
+    reserve_gifts,
     write_wanted,
 )
 from mud_assistant.assistant.journal.postgres.sharing.watch import LookFor, look
@@ -43,6 +45,20 @@ def test_only_who_waits_for_an_assistant_gets_it() -> None:
     assert choose_gift(loads, "a", ["sage", "anna"]) == Gift("anna", "C")
     assert choose_gift(loads, "a", ["sage"]) is None
     assert choose_gift(loads, "x", ["sage"]) is None  # it does not live, as far as the database knows
+
+
+def test_many_go_at_once_until_all_have_about_as_many_and_not_more_than_a_receiver_can_begin() -> None:
+    mine = [f"a{number}" for number in range(200)]
+    gifts = choose_gifts(
+        [load("a", 200, frozenset()), load("b", 3, frozenset(mine)), load("c", 0, frozenset(mine))], "a", mine
+    )
+    assert len(gifts) == len({gift.assistant for gift in gifts}) == MOST_GIFTS
+    few = choose_gifts(
+        [load("a", 8, frozenset()), load("b", 3, frozenset(mine)), load("c", 0, frozenset(mine))], "a", mine
+    )
+    assert [gift.to for gift in few] == ["C", "C", "C", "B"][: len(few)]
+    assert len(few) == 4
+    assert choose_gifts([load("a", 1), load("b", 0)], "a", ["sage"]) == []
 
 
 @given(st.lists(st.integers(0, 30), min_size=2, max_size=6))
@@ -74,8 +90,8 @@ async def test_a_lease_is_kept_for_whom_it_is_meant_as_long_as_they_live(postgre
             await a.write(partial(a.take_lease, assistant=one))
         await b.write(partial(write_wanted, process_id=b.process.id, wanted={"sage", "anna"}))
         assert {one.name: one.runs for one in await a.read(read_loads)} == {"a": 2, "b": 0}
-        gift = await a.write(partial(reserve_gift, leases=a.leases, mine=["sage"]))
-        assert gift == Gift("sage", "b")
+        gifts = await a.write(partial(reserve_gifts, leases=a.leases, mine=["sage"]))
+        assert gifts == [Gift("sage", "b")]
         assert {one.name: one.runs for one in await a.read(read_loads)} == {"a": 1, "b": 1}
         await a.write(lambda db: a.leases.release(db, "sage", "b"))
         for other in (a, c):
