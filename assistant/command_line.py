@@ -214,11 +214,8 @@ def _add_doctor(commands: Commands) -> None:
     doctor.add_argument("--web", action="store_true", help="ask each provider of searches and pages, too")
     doctor.add_argument("--page", metavar="URL", help="the page to read with --web (default: https://example.com/)")
     doctor.add_argument("--login", action="store_true", help="log the character of [world] into its game, too")
-    doctor.add_argument(
-        "--before-upgrade",
-        action="store_true",
-        help="only say whether this installation may be upgraded: docs/upgrading.md",
-    )
+    told = "only say whether this installation may be upgraded: docs/upgrading.md"
+    doctor.add_argument("--before-upgrade", action="store_true", help=told)
     supervised(doctor)
     doctor.add_argument("--json", action="store_true", help="print one JSON object for each check")
 

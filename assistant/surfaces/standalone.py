@@ -150,7 +150,10 @@ async def _refused_journal(service: AssistantService, progress: Progress) -> Exi
     if opened is not None and is_news(opened):
         progress.note(opened.sentence)
     if isinstance(opened, ReadOnly):
-        return ExitStatus.FORBIDDEN if opened.is_forbidden else ExitStatus.TRY_AGAIN
+        may_pass = opened.passes or isinstance(opened.path, Path)  # a disk gets room; a database refuses until a change
+        if opened.is_forbidden:
+            return ExitStatus.FORBIDDEN
+        return ExitStatus.TRY_AGAIN if may_pass else ExitStatus.SETTINGS
     return ExitStatus.SETTINGS if isinstance(opened, OpeningRefused) else None
 
 

@@ -15,7 +15,7 @@ from mud_assistant.assistant.journal.postgres.opening import CannotUse
 from mud_assistant.assistant.journal.postgres.pooler import shares_sessions
 from mud_assistant.assistant.journal.postgres.refusals import explain
 from mud_assistant.assistant.journal.postgres.schema import version_of
-from mud_assistant.assistant.journal.postgres.sharing.watch import current_holders
+from mud_assistant.assistant.journal.postgres.sharing.leases import LIVES
 from mud_assistant.assistant.keys.binding import KeyBinding
 
 #: How many commits are measured; the one in the middle counts.
@@ -27,6 +27,8 @@ _ROOM = """SELECT (SELECT sum(numbackends) FROM pg_stat_database), current_setti
     current_setting('superuser_reserved_connections')::int
     + coalesce(current_setting('reserved_connections', true), '0')::int"""
 _SETTINGS = ("server_encoding", "fsync", "full_page_writes", "synchronous_commit", "data_checksums")
+#: The processes that live, by tables of any version.
+_AT_WORK = f"SELECT name FROM processes WHERE {LIVES.format(lock_key='processes.lock_key')} ORDER BY name"
 _MAY_CREATE = "SELECT coalesce(has_schema_privilege(current_schema(), 'CREATE'), false)"
 
 
@@ -85,7 +87,7 @@ def look_at_tables(url: str, password: str | None) -> TablesFacts:
             if not (version := version_of(db)):
                 return TablesFacts(0, 0, ())
             runs = db.execute("SELECT count(*) FROM runs WHERE closed_at IS NULL").fetchone()[0]
-            return TablesFacts(version, runs, tuple(sorted({process for _, process, *_ in current_holders(db)})))
+            return TablesFacts(version, runs, tuple(name for (name,) in db.execute(_AT_WORK)))
     except (psycopg.Error, KeyReferenceError) as error:
         raise CannotUse(explain(error)) from error
 

@@ -4,7 +4,7 @@ NAME.before-VERSION   the copy: whole, of the version before, made before the fi
 NAME.copying          one that is being made; may be deleted at any time
 
 The version before can open the copy under the journal's name, so an owner may go back. Only the newest is kept. It goes
-30 days after it was made, at a start: words that were forgotten since are in it.
+30 days after it was made, at a start, or when somebody is forgotten: their words are in it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, suppress
+from math import inf
 from pathlib import Path
 
 from mud_assistant.assistant.durable import put_in_place
@@ -87,10 +88,18 @@ def copies(path: Path) -> Iterator[Path]:
 
 def drop_old(path: Path, now: float) -> None:
     """Delete copies that were made 30 days ago or more. `now` is in seconds since 1970. An OSError is ignored."""
-    with suppress(OSError):
+    drop_copies(path, now - KEPT_SECONDS)
+
+
+def drop_copies(path: Path, until: float = inf) -> bool:
+    """Delete the copies that were made until then, in seconds since 1970. Return False when one could not be."""
+    try:
         for found in list(copies(path)):
-            if now - found.stat().st_mtime >= KEPT_SECONDS:
+            if found.stat().st_mtime <= until:
                 found.unlink(missing_ok=True)
+    except OSError:
+        return False
+    return True
 
 
 def _is_before(copy: Path, db: sqlite3.Connection) -> bool:

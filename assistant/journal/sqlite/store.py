@@ -13,6 +13,7 @@ from twisted.internet.interfaces import IReactorFromThreads
 from mud_assistant.assistant.journal.database import Database
 from mud_assistant.assistant.journal.files import compact_file
 from mud_assistant.assistant.journal.schema import SCHEMA, Schema
+from mud_assistant.assistant.journal.sqlite.earlier_copy import drop_copies
 from mud_assistant.assistant.journal.sqlite.writer import Writer
 from mud_assistant.assistant.journal.store import Job, JournalStore
 
@@ -62,11 +63,10 @@ class Store(JournalStore):
     def compact(self) -> Deferred[bool]:
         """Rewrite the file, so that no deleted data is left in it or its log. Raises JournalUnwritable.
 
-        Return False when deleted data is left, for example as another process reads the log. The writer does nothing
-        else meanwhile.
+        Copies of the file as it was before its tables were changed go. Return False when deleted data is left, for
+        example as another process reads the log. The writer does nothing else meanwhile.
         """
-        return self._put(Job(_compact, writes=False, alone=True))
+        return self._put(Job(self._compact, writes=False, alone=True))
 
-
-def _compact(db: Database) -> bool:
-    return compact_file(cast(sqlite3.Connection, db))
+    def _compact(self, db: Database) -> bool:
+        return drop_copies(self.path) & compact_file(cast(sqlite3.Connection, db))

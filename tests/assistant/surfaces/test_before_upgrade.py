@@ -7,6 +7,7 @@ import sqlite3
 from collections import namedtuple
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -14,12 +15,12 @@ import pytest
 from mud_assistant.assistant.__main__ import main
 from mud_assistant.assistant.checks.finding import Finding, FindingState
 from mud_assistant.assistant.journal.files import create
-from mud_assistant.assistant.journal.place import PostgresPlace
 from mud_assistant.assistant.journal.schema import SCHEMA
 from mud_assistant.assistant.keys.redaction import Secrets
 from mud_assistant.assistant.surfaces.backup.backup_command import LAST_BACKUP, LastBackup
 from mud_assistant.assistant.surfaces.before_upgrade import OLD_BACKUP_SECONDS, before_upgrade
-from tests.assistant.surfaces.replay.recording import NOON, writing
+from tests.assistant.journal.postgres.neighbours import living
+from tests.assistant.surfaces.replay.recording import NOON
 from tests.postgres import PostgresServer
 from tests.upgrades.stages import STAGES
 
@@ -117,15 +118,14 @@ def test_the_age_of_the_last_backup(settings: Path, ago: float, state: FindingSt
         assert "is not there any more" in examined(settings)[1]["backup"].sentence
 
 
-async def test_a_database_says_who_is_at_work(tmp_path: Path, postgres_url: str) -> None:
+async def test_a_database_says_who_is_at_work(tmp_path: Path, postgres_url: str, reactor: Any) -> None:
     (tmp_path / "assistant.toml").write_text(f'[journal]\nurl = "{postgres_url}"\n')
-    async with writing(PostgresPlace(postgres_url), "assistant:sage"):
+    async with living(postgres_url, reactor, "alpha"):
         status, found = examined(tmp_path / "assistant.toml")
     assert status == 0
     assert found["backup"].state is UNKNOWN
     assert found["journal tables"].sentence.startswith("they are those of this version")
-    assert found["processes"].sentence.startswith("at work: ")
-    assert found["processes"].sentence.endswith("upgrade and start them one after the other")
+    assert found["processes"].sentence == "at work: alpha; upgrade and start them one after the other"
 
 
 def test_older_tables_in_a_database_and_newer_ones(tmp_path: Path, postgres_server: PostgresServer) -> None:

@@ -32,6 +32,7 @@ _FREE_GONE = """UPDATE leases SET expires_at = '-infinity' FROM processes p
         AND ((classid::bigint << 32) | objid::bigint) = p.lock_key) RETURNING assistant"""
 _AGE = """SELECT 15 - extract(epoch FROM expires_at - now())::double precision, min(expires_at) - now()
     FROM leases GROUP BY expires_at"""
+_HAS_LOCK = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = ?"
 _ROWS = "SELECT assistant, xmin::text FROM leases ORDER BY 1"
 
 
@@ -55,8 +56,11 @@ class Older:
 
 @contextmanager
 def older_process(url: str) -> Iterator[Older]:
-    with closing(connect(url)) as db:
-        yield Older(db)
+    with closing(connect(url)) as watching:
+        with closing(connect(url)) as db:
+            yield Older(db)
+        while watching.execute(_HAS_LOCK, (LOCK_KEY,)).fetchone()[0]:
+            pass  # its session ends a moment after its connection
 
 
 async def take(store: PostgresStore, assistant: str) -> int:
