@@ -17,6 +17,7 @@ from mud_assistant.assistant.language.later.clauses import TAIL, clauses_of, may
 from mud_assistant.assistant.language.later.hours import NAME, NOBODY
 from mud_assistant.assistant.language.later.phrasing import QUOTED, spelled_out, without_quotes
 from mud_assistant.assistant.language.later.wishes import WAKE_UP, Asked, asked_in, is_asked, to_listener
+from mud_assistant.assistant.language.later.wording import plainly_put
 from mud_assistant.assistant.language.persons import to_first
 from mud_assistant.assistant.language.times import PRONOUNS, find_when, spoken_time
 from mud_assistant.assistant.language.words import one_of, sentences_of
@@ -42,7 +43,15 @@ _MESSAGE_FOR = re.compile(
 #: A name of which the next sentence may speak: "I look for Ann. If she comes, tell her so."
 _A_NAME = re.compile(
     r"(?<=[a-z,] )(?!I\b)[A-Z][a-z]+\b|^(?!(?:He|She|It|That|There|Here|Wh\w+|How|We|They|You)\b)[A-Z][a-z]+(?='s |"
-    r" is | has | went | left )"
+    r" is | has | went | left | will | should | might | may |'ll )"
+)
+#: "Ann will come later. Tell her the key is under the mat."
+_WILL_COME = re.compile(
+    r"(?i)\b(?:(?:will|should|might|may|is going to|is due to|wants to)|(?<=\w)'ll) (?:\w+ ){0,2}?(?:come|arrive|visit"
+    r"|return|(?:be|drop|pass|stop) (?:here|back|by|in|round|over))\b|\bis (?:coming|due|on (?:her|his|their) way)\b"
+)
+_TELL_THEM = re.compile(
+    r"(?i)(?:please |then |just |can you |could you )*(?:tell|ask|give|warn|inform) (?:her|him|them)\b"
 )
 _WHEN_THEY = re.compile(
     r"(?i)\b((?:when|once|if|as soon as|next time|should)(?= (?:she|he|they)\b)|(?:when|once|if|should"
@@ -52,11 +61,12 @@ _WHEN_THEY = re.compile(
 
 def request_in(line: str) -> Asked | None:
     """Return what a player's line asks the character to do later, None for nothing."""
-    text = without_quotes(line)
-    spoken_of = waited = ""
-    for sentence in sentences_of(write_out(text).replace("\u2019", "'")):
+    text = plainly_put(write_out(without_quotes(line)).replace("\u2019", "'"))
+    spoken_of = waited = expected = ""
+    for sentence in sentences_of(text):
         whole = _WHEN_THEY.sub(rf"\1 {spoken_of}", sentence, count=1) if spoken_of else spelled_out(sentence)
-        asked = _in_sentence(whole) or (_in_sentence(f"When {waited} comes, {sentence}") if waited else None)
+        who = waited or (expected if _TELL_THEM.match(sentence) else "")
+        asked = _in_sentence(whole) or (_in_sentence(f"When {who} comes, {sentence}") if who else None)
         if asked is not None:
             return asked
         spoken_of = next(reversed(_A_NAME.findall(sentence)), spoken_of)
@@ -64,6 +74,7 @@ def request_in(line: str) -> Asked | None:
         waits = found is not None and found[2].person
         left = _MESSAGE_FOR.search(whole)
         waited = spoken_of if waits in PRONOUNS else waits or (left["whom"] if left else "")
+        expected = spoken_of if _WILL_COME.search(sentence) else ""
     return None
 
 

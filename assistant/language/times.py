@@ -176,6 +176,8 @@ _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]],
     (_found(r"first thing"), lambda _: When(hour=PARTS["morning"])),
     (_found(r"next week"), lambda _: When(seconds=WEEK)),
 )  # fmt: skip
+#: "Tell her that supper is at seven when she comes": the hour is a part of what is told.
+_IS = re.compile(r"(?i)\b(?:is|are|was|were|be|begins?|starts?|opens?|ends?|leaves?) $")
 _BETWEEN = re.compile(r"[\s,]*(?:and )?")
 
 
@@ -194,7 +196,9 @@ def find_when(text: str) -> tuple[int, int, When] | None:
     begin, end, when = found
     while (more := _first(line, end)) is not None:
         between = _BETWEEN.match(line, end)
-        joined = _joined(when, more[2]) if between is not None and between.end() == more[0] else None
+        is_next = between is not None and between.end() == more[0]
+        is_said = more[2].person is not None and _IS.search(line[:begin]) is not None
+        joined = _joined(when, more[2]) if is_next and not is_said else None
         if joined is None:
             break
         when, end = joined, more[1]

@@ -8,14 +8,19 @@ _TENDING = (
     "mind|tend|watch|water|sweep|feed|light|stoke|clean|dust|polish|guard|check|wind|wash|scrub|mop|rake|trim|oil|brush"
     "|groom|air|weed|stir|bank|tidy|protect|inspect|prune|sharpen|rinse|wipe|comb|straighten|refill|top up|rub down"
     "|milk|look after|take care of|keep an eye on|keep watch over|watch over|see to|tend to|check on|check up on"
-    "|look in on"
+    "|look in on|ring|snuff out|snuff|put out|blow out|extinguish|douse|relight"
+)
+#: Deeds that only show where they are done to these things: whether a door is open is for the game to say.
+_SHOWN = (
+    r"(?:open|close|shut|draw)(?= (?:(?:the|my|your|our|all)\b ?)+(?:\w+ )?(?:shutters|curtains|blinds|drapes)\b)"
+    r"|keep(?= [^.!?;,]+ (?:going|burning|lit|alive|clean|tidy|warm|full|bright|polished|swept|trimmed)\b)"
 )
 _DETERMINER = r"(?:the|my|your|our|his|her|its|their|these|those|this|that|all|both)"
 #: Whose a thing is, as one says it of one's own.
 WHOSE = re.compile(r"(?i)\b(?:my|your|our|his|her|their)(?: own)?\b")
 #: A chore: a verb of tending, and the thing that is tended.
 CHORE = re.compile(
-    rf"(?i)(?P<verb>{'|'.join(sorted(_TENDING.split('|'), key=len, reverse=True))})"
+    rf"(?i)(?P<verb>{'|'.join(sorted(_TENDING.split('|'), key=len, reverse=True))}|{_SHOWN})"
     rf" (?P<thing>(?:{_DETERMINER}\b|(?-i:[A-Z])\w+['\u2019]s\b|all of|each of) (?!time\b|(?:own )?(?:business"
     rf"|manners|head|language|words|feet|life|temper|hearts?|tongue|souls?|eyes?|backs?)\b|step\b|gap\b|stars\b"
     rf"|sun\w*\b|sky\b|moon\b|play\b|world\b|clouds\b|rain\b|tongue\b|back\b|mind\b|way\b)[^.!?;]*)"
@@ -25,8 +30,16 @@ _PLACE = re.compile(
 )
 
 
+#: What is said beside a chore and is no part of it: "wind the clock, it forgets otherwise".
+_ASIDE = re.compile(
+    r"(?i),? (?:because|since|as (?:I|it|he|she|they)|so(?: that)?|or else|or (?:it|they|he|she)|otherwise)\b.*"
+    r"|, (?:it|they|he|she|I|we|that|this|even|no)\b.*"
+)
+
+
 def split_place(chore: str) -> tuple[str, str]:
     """Return a chore without the room where it is to be done, and the room; empty for none."""
+    chore = _ASIDE.sub("", chore)
     found = _PLACE.fullmatch(chore)
     return (found["what"], found["place"]) if found is not None else (chore, "")
 

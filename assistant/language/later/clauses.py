@@ -19,6 +19,7 @@ _NO_NAME = r"""
     remind|tell|let|come|be|meet|wait|stay|give|wake|go|get|at|in|on|by|every|each|no|yes|only|ever|return|join|find
     visit|remain|stand|hold|keep|mind|watch|guard|feed|sweep|water|light|check|clean|ask|say|warn|call|ping|nudge
     next|tomorrow|tonight|before|after|until|till|until|from|now|ok|okay|thanks|well|oh|because|while
+    daily|nightly|hourly
 """
 _MAY = "(?: could| would| can)?"
 _POLITE = one_of(
@@ -46,7 +47,8 @@ _POLITE = one_of(
     (?:may|can|could|might) I (?:please )?(?:ask|trouble|get|bother|have) you (?:please )?to
     (?:is it|would it be) (?:possible|okay|ok|all right)(?: for you)? to
     would it be too much(?: trouble)?(?: to ask(?: you)?)? to
-    you(?: (?:could|can|must|have to|may|need to|had better)|'d better)|one (?:more )?thing|a (?:small )?favou?r
+    you(?= (?:tell|say|let|give) (?:her|him|them)\b)
+    you(?: (?:could|can|shall|must|have to|may|need to|had better)|'d better)|one (?:more )?thing|a (?:small )?favou?r
     be (?:good|kind) enough to|come and|go and|(?:how|what) about we|why don't (?:you|we)|how about(?: you)?|what about
     (?:before|if) I forget
     I almost forgot
@@ -55,10 +57,10 @@ _POLITE = one_of(
 #: What a name without a comma stands before: "Ann could you", "ann remind me".
 _CALL_ENDS = r"""
     please|kindly|(?:could|can|would|will|won't) you|don't forget|remember|be sure|make sure|if you|I (?:want|need) you
-    remind|tell|let|say|come|meet|mind|wait|stay|be|give|warn|ask|sweep|check|clean
+    remind|tell|let|say|be|give|warn|ask
 """
 #: "Cocks wake me at dawn." and "Guards watch the gate." call nobody.
-_DONE_BY_MANY = "wake|feed|water|light|guard|watch|tend"
+_DONE_BY_MANY = "wake|feed|water|light|guard|watch|tend|come|meet|wait|stay|mind|sweep|check|clean"
 _LEAD = re.compile(
     rf"(?i)(?:{_CALLED})?(?:(?!\d|(?:{one_of(_NO_NAME)})\b)[\w'-]+(?: (?-i:[A-Z])\w+)?(?:[,:!;-] ?|\.\.\. ?"
     rf"| (?=(?:{one_of(_CALL_ENDS)})\b)|(?<!s) (?=(?:{_DONE_BY_MANY})\b)))?(?:(?:{_POLITE})\b[\s,:;!.-]*)*"
@@ -100,16 +102,21 @@ def may_name_time(text: str) -> bool:
     return core != (put := as_mostly_put(core)) and find_when(put) is not None
 
 
-def clauses_of(text: str) -> Iterator[Clause]:
-    """Yield the clause that a text begins with, without each of the times that it names."""
-    core = as_mostly_put(_plain(_ASIDE.sub(r"\1", text)))
-    if away := AWAY.search(core):
+def clauses_of(sentence: str) -> Iterator[Clause]:
+    """Yield the clause that a sentence begins with, without each of the times that it names."""
+    core = as_mostly_put(_plain(_ASIDE.sub(r"\1", sentence)))
+    first = find_when(core)
+    if (away := AWAY.search(core)) and (first is None or not first[2].every):
         yield Clause(_without(core, *away.span()), When(person=""), away[0].strip(" ,"))
     at = 0
     while (found := find_when(core[at:])) is not None:
         begin, end, when = found[0] + at, found[1] + at, found[2]
+        text = _without(core, begin, end)
         yield Clause(
-            _without(core, begin, end), when, core[begin:end], _NAMED.fullmatch(core[:begin].rstrip(" ,")) is not None
+            AWAY.sub("", text) if when.every else text,
+            when,
+            core[begin:end],
+            _NAMED.fullmatch(core[:begin].rstrip(" ,")) is not None,
         )
         at = end
     if (span := _FOR.search(core)) and (found := find_when(f"in {core[span.end() :]}")):

@@ -33,7 +33,11 @@ _ONE = "(?:a|my|this|one)"
 _MESSAGES = tuple(
     re.compile(rf"(?i)^{whom}{_THEY_COME}(?: ?[:,-]+| that\b| saying(?: that)?\b) (?P<what>.+)")
     for whom in (
-        rf"(?:(?:take|leave|pass on|relay|keep) )?(?:{_ONE} )?(?:message|note|word) (?:for|to) (?P<whom>{_NAMED})",
+        (
+            rf"(?:(?:take|leave|pass(?: on| along)?|relay|keep|deliver|get) )?(?:{_ONE} )?(?:message|note|word)"
+            rf" (?:on )?(?:for|to) (?P<whom>{_NAMED})(?: (?:for|from) me)?"
+        ),
+        rf"pass (?:it |this |the word )?(?:on|along) to (?P<whom>{_NAMED})",
         rf"(?:leave|give) (?P<whom>{_NAMED}) (?:a|this|my) (?:message|note)(?: from me)?",
     )
 )
@@ -75,8 +79,18 @@ def _unquoted(line: str, quoted: re.Match[str]) -> str:
     return quoted[0][1:-1] if _TO_BE_SAID.search(line[: quoted.start()]) else " "
 
 
+#: "Feed chickens every morning": verbs that are no nouns, before a thing without an article.
+_NO_ARTICLE = re.compile(
+    r"(?i)^(feed|clean|tend|polish|prune|milk|groom|scrub|wash|sweep|ring|water|light)"
+    r" (?!(?:the|my|your|our|his|her|its|their|these|those|this|that|all|both|each|me|us|you|it|him"
+    r"|them|up|out|off|an?|at|in|on|to|and|every|for|is|are|was|has)\b)(?=[a-z]+(?: [a-z]+)?"
+    r" (?:every|each|daily|nightly)\b)"
+)
+
+
 def as_mostly_put(clause: str) -> str:
     """Return a clause, from its verb on, as such a thing is mostly asked for."""
+    clause = _NO_ARTICLE.sub(r"\1 the ", clause)
     for pattern, other in _TIMERS:
         if (found := pattern.match(clause)) is not None:
             rest = _PLEASE.sub("", clause[found.end() :]).strip(" :,-")

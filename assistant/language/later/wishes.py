@@ -127,7 +127,8 @@ _WAIT = re.compile(
     rf"(?i)(?:{_STAYS}|be(?= (?:right )?(?:here|there|at|in)\b)|{_NOT_GO}){_HERE}*(?:,? (?:and|please|or) .*|, .*)?"
 )
 _PLACED = re.compile(
-    r"(?i)\b(?:here|there|put|where you are|this (?:spot|room|place|position|post)|still|anywhere|move|budge|stir)\b"
+    r"(?i)\b(?:here|there|put|where you are|this (?:spot|room|place|position|post)|still|anywhere|move|budge|stir"
+    r"|with (?:my|the|our) \w+|(?:don't|do not|never) (?:you )?(?:leave|go))\b"
 )
 #: Until the asker is back, however it is said.
 AWAY = re.compile(
@@ -137,7 +138,6 @@ AWAY = re.compile(
 _GUARDS = re.compile(
     r"(?i)(?:watch|guard|mind|protect|look after|keep an eye on|take care of|keep watch over) (?P<what>.+)"
 )
-_ENDS = re.compile(r"(?i)[\s,.!?;:-]+$")
 
 
 def asked_in(clause: Clause) -> Asked | None:
@@ -152,7 +152,7 @@ def asked_in(clause: Clause) -> Asked | None:
 def _reminding(clause: Clause) -> Asked | None:
     if _WAKE.fullmatch(clause.text) and clause.when.person is None:
         return Asked(GoalKind.REMIND, clause.when, WAKE_UP)
-    if clause.when.person and _KNOW.fullmatch(clause.text):
+    if clause.when.person and (_KNOW.fullmatch(clause.text) or clause.text[:4].casefold() == "say "):
         return None  # "Nudge me when Ann comes."
     found = _REMIND.fullmatch(clause.text) or _KNOW_THAT.fullmatch(clause.text)
     if found is None or re.match(r"(?i)(?:who|what|where|when|why|how|which)\b", found["what"] or ""):
@@ -234,7 +234,7 @@ def _coming(clause: Clause) -> Asked | None:
         return None
     if re.match(r"(?i)\w+(?: along| out| away)? with (?:me|us|you)\b", clause.text):
         return None  # to walk beside somebody is no place to be at
-    place = re.sub(r"(?i)^(?:the|this|here)\b ?", "", found["place"] or "")
+    place = re.sub(r"(?i)^(?:the|this|here|place|spot)\b ?", "", found["place"] or "")
     if (clause.when.every and not place) or _VAGUE.search(clause.text):
         return None  # "I will be here, as I am every day."
     return Asked(GoalKind.COME, clause.when, place=place)
