@@ -10,16 +10,14 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from mud_assistant.assistant.events.goal import GoalKind
 from mud_assistant.assistant.language.languages import write_out
-from mud_assistant.assistant.language.later.chores import WHOSE
 from mud_assistant.assistant.language.later.clauses import TAIL, clauses_of, may_name_time
 from mud_assistant.assistant.language.later.hours import NAME, NOBODY
 from mud_assistant.assistant.language.later.phrasing import QUOTED, spelled_out, without_quotes
-from mud_assistant.assistant.language.later.wishes import WAKE_UP, Asked, asked_in, is_asked, to_listener
+from mud_assistant.assistant.language.later.wishes import Asked, asked_in
 from mud_assistant.assistant.language.later.wording import plainly_put
 from mud_assistant.assistant.language.persons import to_first
-from mud_assistant.assistant.language.times import PRONOUNS, find_when, spoken_time
+from mud_assistant.assistant.language.times import PRONOUNS, find_when
 from mud_assistant.assistant.language.words import one_of, sentences_of
 
 
@@ -48,10 +46,15 @@ _A_NAME = re.compile(
 #: "Ann will come later. Tell her the key is under the mat."
 _WILL_COME = re.compile(
     r"(?i)\b(?:(?:will|should|might|may|is going to|is due to|wants to)|(?<=\w)'ll) (?:\w+ ){0,2}?(?:come|arrive|visit"
-    r"|return|(?:be|drop|pass|stop) (?:here|back|by|in|round|over))\b|\bis (?:coming|due|on (?:her|his|their) way)\b"
+    r"|return|(?:be|drop|pass|stop) (?:along|here|back|by|in|round|over))\b|\bis (?:coming|due|on (?:her|his|their)"
+    r" way)\b"
+)
+_TOLD_THEN = re.compile(
+    r"(?i)^([^.!?;,]+ (?:will|should|might|may|is|'ll) [^.!?;,]*)[;,]+ (?=(?:please |then |so |just |can you )*"
+    r"(?:tell|ask|give|warn|inform|let) (?:her|him|them)\b)"
 )
 _TELL_THEM = re.compile(
-    r"(?i)(?:please |then |just |can you |could you )*(?:tell|ask|give|warn|inform) (?:her|him|them)\b"
+    r"(?i)(?:please |then |just |can you |could you )*(?:tell|ask|give|warn|inform|let) (?:her|him|them)\b"
 )
 _WHEN_THEY = re.compile(
     r"(?i)\b((?:when|once|if|as soon as|next time|should)(?= (?:she|he|they)\b)|(?:when|once|if|should"
@@ -63,10 +66,15 @@ def request_in(line: str) -> Asked | None:
     """Return what a player's line asks the character to do later, None for nothing."""
     text = plainly_put(write_out(without_quotes(line)).replace("\u2019", "'"))
     spoken_of = waited = expected = ""
-    for sentence in sentences_of(text):
+    for sentence in sentences_of(_TOLD_THEN.sub(r"\1. ", text)):
         whole = _WHEN_THEY.sub(rf"\1 {spoken_of}", sentence, count=1) if spoken_of else spelled_out(sentence)
+        asked = _in_sentence(whole)
+        if asked is None and (they := _WHEN_THEY.search(whole)) and (names := _A_NAME.findall(whole[: they.start()])):
+            asked = _in_sentence(
+                _WHEN_THEY.sub(rf"\1 {names[-1]}", whole, count=1)
+            )  # "I need Ann, call when she is in"
         who = waited or (expected if _TELL_THEM.match(sentence) else "")
-        asked = _in_sentence(whole) or (_in_sentence(f"When {who} comes, {sentence}") if who else None)
+        asked = asked or (_in_sentence(f"When {who} comes, {sentence}") if who else None)
         if asked is not None:
             return asked
         spoken_of = next(reversed(_A_NAME.findall(sentence)), spoken_of)
@@ -259,41 +267,3 @@ def accepts(words: str) -> bool:
     """Tell whether words plainly take on what was asked: "I will.", "Very well, at dawn."."""
     sentences = sentences_of(QUOTED.sub(" ", words.replace("\u2019", "'")))
     return any(map(_TAKES_ON.match, sentences[:2])) and not any(map(_TAKES_BACK.search, sentences))
-
-
-def listed(asked: Asked, asker_name: str = "") -> str:
-    """Return how a goal is listed: "remind you at dawn: the bread". To others than the asker give their name.
-
-    It stands after "I will" or "I said that I would" as well.
-    """
-    whom, time = asker_name or "you", spoken_time(asked.when, asker_name)
-    if asked.kind is GoalKind.REMIND:
-        time = "when they are back" if asker_name and asked.when.person == "" else time
-        is_waking = asked.what == WAKE_UP
-        return f"wake {whom} {time}" if is_waking else f"remind {whom} {time}{asked.what and ': '}{asked.what}"
-    if asked.kind is GoalKind.TELL:
-        return _listed_message(asked, whom, time)
-    if asked.kind is GoalKind.COME:
-        return f"be {f'at the {asked.place}' if asked.place else 'here'} {time}"
-    what = WHOSE.sub("the", asked.what) if asker_name else to_listener(asked.what)
-    if asked.kind is GoalKind.WAIT:
-        return f"{_DO_NOT.sub('not ', what)} {_AT_END.sub('for ' if asked.when.seconds else 'until ', time, count=1)}"
-    return f"{what} {time}"
-
-
-#: What begins a time at which waiting ends.
-_AT_END = re.compile(r"^(?:(?:when|at|in) )?")
-_DO_NOT = re.compile(r"(?i)^(?:do not|don't) ")
-
-
-def _listed_message(asked: Asked, asker: str, time: str) -> str:
-    """Return how it is listed that somebody is told or asked something, or that the asker is told of somebody."""
-    comes, whom = (asked.when.person or "").casefold(), asked.whom.casefold()
-    if not whom:
-        is_coming = asked.what.casefold() == f"{comes} is here"
-        return f"tell {asker} {time}" if is_coming else f"tell {asker} {time}: {asked.what}"
-    if comes and (comes.endswith(whom) or whom.endswith(comes)):
-        time = "when they come"
-    return (
-        f"ask {asked.whom} {time}: {asked.what}" if is_asked(asked.what) else f"tell {asked.whom} {time}: {asked.what}"
-    )

@@ -13,6 +13,7 @@ _TENDING = (
 #: Deeds that only show where they are done to these things: whether a door is open is for the game to say.
 _SHOWN = (
     r"(?:open|close|shut|draw)(?= (?:(?:the|my|your|our|all)\b ?)+(?:\w+ )?(?:shutters|curtains|blinds|drapes)\b)"
+    r"|(?:raise|hoist|lower)(?= (?:the|my|your|our) (?:\w+ )?(?:flag|banner|colou?rs)\b)"
     r"|keep(?= [^.!?;,]+ (?:going|burning|lit|alive|clean|tidy|warm|full|bright|polished|swept|trimmed)\b)"
 )
 _DETERMINER = r"(?:the|my|your|our|his|her|its|their|these|those|this|that|all|both)"
@@ -21,7 +22,9 @@ WHOSE = re.compile(r"(?i)\b(?:my|your|our|his|her|their)(?: own)?\b")
 #: A chore: a verb of tending, and the thing that is tended.
 CHORE = re.compile(
     rf"(?i)(?P<verb>{'|'.join(sorted(_TENDING.split('|'), key=len, reverse=True))}|{_SHOWN})"
-    rf" (?P<thing>(?:{_DETERMINER}\b|(?-i:[A-Z])\w+['\u2019]s\b|all of|each of) (?!time\b|(?:own )?(?:business"
+    r"(?P<along> (?:down|out|up|off))?"
+    rf" (?P<thing>(?:{_DETERMINER}\b|(?-i:[A-Z])\w+(?:['\u2019]s)?\b|old(?= (?-i:[A-Z]))|all of|each of) (?!time\b"
+    rf"|(?:own )?(?:business"
     rf"|manners|head|language|words|feet|life|temper|hearts?|tongue|souls?|eyes?|backs?)\b|step\b|gap\b|stars\b"
     rf"|sun\w*\b|sky\b|moon\b|play\b|world\b|clouds\b|rain\b|tongue\b|back\b|mind\b|way\b)[^.!?;]*)"
 )
@@ -49,7 +52,7 @@ def chore_gesture(what: str) -> str:
     found = CHORE.fullmatch(what.strip(" .!,?"))
     if found is None:
         return ""
-    verb, _, rest = found["verb"].casefold().partition(" ")
+    verb, _, rest = f"{found['verb']}{found['along'] or ''}".casefold().partition(" ")
     ends = "es" if verb.endswith(("sh", "ch", "x", "ss")) else "s"
     verb = f"{verb[:-1]}ies" if verb.endswith("dy") else f"{verb}{ends}"
     return f"{' '.join(filter(None, (verb, rest, WHOSE.sub('the', found['thing']).strip())))}."

@@ -27,7 +27,8 @@ _POLITE = one_of(
     (?:(?:would|do|you) (?:you )?)?mind(?= \w+ing\b)|please|kindly|now|then|well|oh|ok|okay|alright|all right|and|so|but
     just|also|maybe|perhaps|yes|again|do(?! not\b)|right|great
     thanks|thank you|fine|good|um|uh|er|anyway|actually|by the way|from now on|if possible|hey|in future|in the future
-    (?:could|can|might|can't|couldn't) you|(?:will|would|won't|wouldn't) you(?! be (?:there|here|at|in)\b)
+    (?:could|can|might|can't|couldn't) you
+    (?:will|would|won't|wouldn't) you(?! (?:still |also |ever )?be (?:there|here|at|in)\b)
     (?:possibly|perchance|be able to|by any chance)
     (?:if|when) (?:you|it)(?:'re| are| can| could| would| please| don't| do not| have| isn't| is not)[^,]{0,30},
     (?:do you think|I wonder(?:ed)? if|I was (?:hoping|wondering if)|I hope) you (?:could|would|can|might)
@@ -48,6 +49,7 @@ _POLITE = one_of(
     (?:is it|would it be) (?:possible|okay|ok|all right)(?: for you)? to
     would it be too much(?: trouble)?(?: to ask(?: you)?)? to
     you(?= (?:tell|say|let|give) (?:her|him|them)\b)
+    you will(?= (?:tend|mind|feed|wait|remind|meet|wake|tell)\b)
     you(?: (?:could|can|shall|must|have to|may|need to|had better)|'d better)|one (?:more )?thing|a (?:small )?favou?r
     be (?:good|kind) enough to|come and|go and|(?:how|what) about we|why don't (?:you|we)|how about(?: you)?|what about
     (?:before|if) I forget
@@ -71,7 +73,8 @@ _ENDS = r"""
     much appreciated|be a dear|don't (?:worry|fret)|never fear|fear not|of course
     as (?:you wish|agreed|promised)
     I (?:promise|swear|give you my word)|you have my word|mark my words|(?:up)?on my (?:word|honou?r)|if need be
-    if it(?:'s| is) no trouble|(?:and )?don't (?:forget|be late)|without fail|for sure|if possible|for me please
+    if it(?:'s| is) no trouble|(?:and )?don't (?:forget|be late)|without fail|for sure|say|let's say
+    if possible|for me please
     if you (?:can|could|would|will|please|don't mind|like|may|wish|want|get a chance|be so kind)
 """
 #: What is said at the end of a clause for politeness, or to somebody by name.
@@ -102,18 +105,24 @@ def may_name_time(text: str) -> bool:
     return core != (put := as_mostly_put(core)) and find_when(put) is not None
 
 
+def request_of(sentence: str) -> str:
+    """Return a sentence from the verb of what it asks for on, without calls and polite words."""
+    return TAIL.sub("", as_mostly_put(_plain(_ASIDE.sub(r"\1", sentence))))
+
+
 def clauses_of(sentence: str) -> Iterator[Clause]:
     """Yield the clause that a sentence begins with, without each of the times that it names."""
     core = as_mostly_put(_plain(_ASIDE.sub(r"\1", sentence)))
     first = find_when(core)
-    if (away := AWAY.search(core)) and (first is None or not first[2].every):
-        yield Clause(_without(core, *away.span()), When(person=""), away[0].strip(" ,"))
+    if (away := AWAY.search(core)) and (first is None or not (first[2].every or first[2].person)):
+        text = re.sub(r", [\w'-]+$", "", _without(core, *away.span()))
+        yield Clause(text, When(person=""), away[0].strip(" ,"))
     at = 0
     while (found := find_when(core[at:])) is not None:
         begin, end, when = found[0] + at, found[1] + at, found[2]
         text = _without(core, begin, end)
         yield Clause(
-            AWAY.sub("", text) if when.every else text,
+            AWAY.sub("", text).strip(" ,") if when.every or when.person else text,
             when,
             core[begin:end],
             _NAMED.fullmatch(core[:begin].rstrip(" ,")) is not None,

@@ -102,9 +102,11 @@ COMES = (
     r"|logs? (?:back )?(?:in|on)|asks?(?: (?:for|after|about) (?:me|us)| where I (?:am|was|went))?"
     r"|pass(?:es)?(?: by)?|back|here|around|home|present|online"
     r"|(?:on|in)(?=\W*$|[,;:]| (?:remind|tell|ask|let|say|give)\b)|near(?:by)?|awake"
-    r"|wakes?(?: up)?|makes? it|sets? foot|rides? in|joins?)\b)"
-    r"(?: (?:back|again|here|in|home|by|round|around|over|next|through|to you|to (?:the|this|your|see) \w+"
-    r"|from (?:the |my )?\w+|the (?:room|door|shop|house|inn)|this way|(?:looking|asking|calling) for (?:me|us"
+    r"|wakes?(?: up)?|makes? it|sets? foot|rides? in|joins?|shows? (?:(?:her|his|their) face)?|coming)\b)"
+    r"(?: (?:(?:to|through|into|past) (?:the|this"
+    r"|that|your|my|see) \w+|back|again|here|in|home|by|round|around|over|next|through|to you"
+    r"|from (?:the |my )?\w+|the (?:room|door|shop|house|inn|gate|hall|garden|tavern|village|bridge)"
+    r"|this way|(?:looking|asking|calling) for (?:me|us"
     r"|you))\b)*"
 )
 ONCE = (

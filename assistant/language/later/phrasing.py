@@ -50,7 +50,8 @@ _EXPECTED = re.compile(
 )
 _SAID_BEFORE = re.compile(
     r"(?i)(?:(?:okay|ok|so|well|now|right)[, ]+)*(?P<front>[^,;.!?]+)(?:[,;]| -) (?:so |and |then )*"
-    r"(?:please |(?:can|could|would|will) you (?:please )?)?remind (?:me|us)(?: please| then)?\W*"
+    r"(?:please |(?:can|could|would|will) you (?:please )?)?(?:remind (?:me|us)(?: please| then)?"
+    r"|(?:tell|warn|call|ping|poke|nudge|let|alert) (?:me|us)(?: know)? when it(?:'?s| is) (?:time|so)(?: to go)?)\W*"
 )
 _WHEN_THEY = re.compile(
     r"(?i)\b(when|once|if|as soon as|the moment|next time|should) (?:he|she|they)"

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from mud_assistant.assistant.events.goal import GoalKind
 from mud_assistant.assistant.language.later.chores import CHORE, split_place
 from mud_assistant.assistant.language.later.hours import NAME, NOBODY
-from mud_assistant.assistant.language.persons import to_second
+from mud_assistant.assistant.language.persons import to_listener
 from mud_assistant.assistant.language.times import PRONOUNS, When, bare_name
 
 #: What somebody is reminded of who asks to be woken.
@@ -50,7 +50,7 @@ class Clause(Struct, frozen=True):
 _PLACE_WORDS = r"(?:(?:the|my|your|our|his|her|this|that) )?(?P<place>[\w'-]+(?: [\w'-]+){0,3}?)"
 _NO_PLACE = (
     r"(?!(?:ease|peace|rest|once|least|all|bed|sleep|hell|war|work|me|us|it|you|life|touch|trouble|love"
-    r"|time|grips|terms)\b)"
+    r"|time|grips|terms|think|see|mind|blows|know|light)\b)"
 )
 _AT = rf"(?:at|to|in|into|by|near|outside|inside|behind|under|on) {_NO_PLACE}{_PLACE_WORDS}"
 _GOES_ON = (
@@ -132,7 +132,8 @@ _PLACED = re.compile(
 )
 #: Until the asker is back, however it is said.
 AWAY = re.compile(
-    r"(?i),? ?\b(?:(?:until|till|'?til|while|whilst) I(?:'m|'ve)?\b[^,.!?]*"
+    r"(?i),? ?\b(?:(?:until|till|'?til|while|whilst) I(?:'m (?:gone|away|out|back)(?= (?:tell|say|let|ask)\b)"
+    r"|(?:'m|'ve)?\b[^,.!?]*)"
     r"|(?:for|in|during|after|(?:up)?on) my (?:absence|return))"
 )
 _GUARDS = re.compile(
@@ -277,24 +278,5 @@ def is_asked(message: str) -> bool:
     return re.match(r"(?i)whether\b", message) is not None
 
 
-def to_listener(text: str) -> str:
-    """Return what somebody asks to be reminded of as it is told to them: "my hens" becomes "your hens"."""
-    parts = re.split(r"(?i)\b(you(?:rs?)?)\b", text)
-    turned = [_TO_ME.get(part.casefold(), "") or (to_second(part) or part if part.strip() else part) for part in parts]
-    whole = "".join(
-        each if not at or each in _TO_ME.values() else _like(each, parts[at]) for at, each in enumerate(turned)
-    )
-    return _like(whole, text)
-
-
-_TO_ME = {"you": "me", "your": "my", "yours": "mine"}
-
-
 def _small(text: str) -> str:
     return text[:1].lower() + text[1:]
-
-
-def _like(text: str, other: str) -> str:
-    """Return a text with a small first letter where the other has one."""
-    small = other[:1].islower() or other.startswith(("I ", "I'"))
-    return text[:1].lower() + text[1:] if small and text else text

@@ -12,7 +12,7 @@ from mud_assistant.assistant.language.later.hours import AMOUNT
 #: Old words, and what is said now.
 _OLD_TEXT = """
     thou=you thee=you ye=you thy=your thine=your hither=here thither=there morn=morning morrow=tomorrow eve=evening
-    eventide=evening even-tide=evening ere=before tarry=wait bide=wait abide=wait 'tis=it's doth=does dost=do hath=has
+    eventide=dusk even-tide=dusk ere=before tarry=wait bide=wait abide=wait 'tis=it's doth=does dost=do hath=has
     art=are cometh=comes returneth=returns arriveth=arrives entereth=enters passeth=passes shalt=shall wilt=will
     canst=can wouldst=would couldst=could prithee=please anon=soon nigh=near forthwith=now
 """
@@ -29,13 +29,33 @@ _KNOW = (
     r"(?: (?:at|to|for|out to))? me(?: (?:know|a \w+))?"
 )
 _BACK = (
-    r"(?:brb|be right back|(?:I(?:'ll| will| shall)|gonna) (?:be|come) (?:right |straight )?back(?: (?:soon|shortly"
-    r"|in (?:a|an|\w+) \w+))?|I(?:'ll| will| shall) return(?: (?:soon|shortly))?|I (?:won't|shan't|will not) be (?:long"
-    r"|gone long|a \w+)|back (?:soon|in (?:a|an|\w+) \w+))"
+    r"(?:(?:I'll )?brb|be right back|(?:I(?:'ll| will| shall)|gonna) (?:be|come) (?:right |straight )?back(?:"
+    r" (?:soon|shortly"
+    r"|in (?:an? )?\w+(?: \w+)?))?|I(?:'ll| will| shall) return(?: (?:soon|shortly))?|I (?:won't|shan't|will not) be"
+    r" (?:long"
+    r"|gone long|a \w+)|back (?:soon|in (?:an? )?\w+(?: \w+)?))"
 )
-_STAY = r"(?:wait|stay|remain|stand guard|hang on|keep watch|watch|guard|mind|keep an eye on|look after)"
+_STAY = (
+    r"(?:wait|stay|remain|stand guard|hang on|keep watch|watch|guard|mind|keep an eye on|look after"
+    r"|(?:don't|do not|never) (?:go|leave|move|wander|run off))"
+)
+_LEAVES = (
+    rf"(?:{_BACK}|(?:I(?:'m| am) (?:off|going|away)|I(?:'ll| will)? (?:have to )?(?:go|fetch|get|bring)|back)"
+    rf" ?[^,;.!]*)"
+)
 _DONE_TEXT = "lit=light fed=feed swept=sweep wound=wind clean=clean tidy=tidy full=fill trimmed=trim tidied=tidy"
 _DONE = dict(pair.split("=") for pair in _DONE_TEXT.split())
+_WOKEN_TEXT = (
+    "woken=wake awakened=wake roused=wake reminded=remind told=tell called=call fetched=fetch warned=warn "
+    "notified=notify nudged=nudge alerted=alert"
+)
+_WOKEN = dict(pair.split("=") for pair in _WOKEN_TEXT.split())
+
+
+def _wished(match: re.Match[str]) -> str:
+    return f"please {_WOKEN[match['done'].casefold()]} me"
+
+
 #: Each of them is tried in turn, at any place of the line.
 _PUT = (
     (re.compile(rf"(?i),? ?\b{_BEGS},?"), " "),
@@ -49,10 +69,47 @@ _PUT = (
     (re.compile(r"(?i)(?:^|(?<=[,.;!:] ))(?:you please|please you|please to|you must to|you to) (?=\w)"), "please "),
     (re.compile(r"(?i)^you (?=(?:\w+ ){1,12}.*\b(?:please|ok|okay|yes)\W*$)(?!are\b|have\b|do\b|did\b|will\b|said\b"
                 r"|were\b|told\b|know\b|see\b|look\b|can\b|could\b|would\b)"), "please "),
-    (re.compile(r"(?i)\bsay (?=(?:him|her|them) \w)"), "tell "),
+    (re.compile(r"(?i)\bsay (?=(?:him|her|them|me|us) \w)"), "tell "),
     (re.compile(r"(?i)\b(remind me (?:[^.!?]* )?)for (?=(?:buy|go|take|make|eat|feed|close|open|call|bring|pay)\b)"),
      r"\1to "),
+    # What somebody wants to be, to have, or to have done.
+    (re.compile(r"(?i)\bI(?: would|'d)? (?:wish|want|need|like|love|have) to be (?P<done>woken|awakened|roused|reminded"
+                r"|told|called|fetched|warned|notified|nudged|alerted)(?: up)?\b"), _wished),
+    (re.compile(r"(?i)\b(?:(?:is|would) it (?:be )?(?:possible|okay|ok|all right) (?:for me )?to |(?:can|could|may"
+                r"|might) I (?:please )?|I(?: would|'d) (?:like|love) (?:to )?)(?:get|have|receive) a (?=reminder|nudge"
+                r"|wake|shout|heads)"), "give me a "),
+    (re.compile(r"(?i)\bwake up call\b"), "wake-up call"),
+    (re.compile(r"(?i)\b(please |can you |could you |would you |^)remember (?=me (?:to|in \w+ \w+|at|about|of)\b)"),
+     r"\1remind "),
+    (re.compile(r"(?i)\bI (?:need|want|expect) you (?:to be )?(?=back\b|here\b|there\b|(?:at|in|by) (?:the|my|our) )"),
+     "be "),
+    (re.compile(r"(?i)\b(?:make sure|see to it|see) (?:that )?(?P<who>(?-i:[A-Z])[a-z]+) (?:hears|knows|learns|is told"
+                r"|gets told)(?: that| about| of)?"), r"tell \g<who> that"),
+    (re.compile(r"(?i)\b(?:hand|bring) (?=\w+ my (?:greetings|regards|love|thanks))"), "give "),
+    (re.compile(r"(?i)\bbid (?P<who>[A-Za-z]+) (?=welcome|good|farewell)"), r"tell \g<who> "),
+    # Coming.
+    (re.compile(r"(?i)\b(?:get yourself|betake yourself|make your way|find your way|hie (?:you|yourself))\b"), "go"),
+    (re.compile(r"(?i)\blook me up\b"), "visit me"),
+    (re.compile(r"(?i)\b(?:arrive|report|present yourself) (?=(?:at|in) )"), "be "),
+    (re.compile(r"(?i)\bcome to (?:me|us) (?=at|in|by)"), "come "),
+    (re.compile(r"(?i)(?<=[a-z]) you (?=(?:come|go) (?:back|here|to the)\b|(?:wake|remind|tell|call) me\b"
+                r"|(?:wait|stay) here\b)(?=.*\b(?:please|ok|okay|yes)\W*$)"), " "),
     # Waiting.
+    (re.compile(r"(?i)(?<!\w)(?:untill|unitl|'?til)\b"), "until"),
+    (re.compile(r"(?i)\bwhere you are\b"), "here"),
+    (re.compile(r"(?i)\b(don't|do not|never) you (?=move|go|leave|stir|budge|wander|run|walk)"), r"\1 "),
+    (re.compile(r"(?i)(?:^|(?<=[,.;!] ))ill (?=be|come|return|go)"), "I'll "),
+    (re.compile(r"(?i)\b(?:chill|hang (?:around|about|out)|stick around|camp|loiter|lurk|settle)"
+                r" (?=here|there|until|for|by|in|at)"), "wait "),
+    (re.compile(r"(?i)\b(?:save|hold|keep) (?=(?:my|our|this|the) (?:place|spot|seat|table|position)\b)"), "guard "),
+    (re.compile(r"(?i)\b(wait|stay|remain) (?:up|down|out|over|in|back) (?=here|there)"), r"\1 "),
+    (re.compile(r"(?i)^you (?=(?:wait|stay) here\b)"), ""),
+    (re.compile(r"(?i)\bfor (?P<who>(?-i:[A-Z])[a-z]+) to (?:come|arrive|return|(?:get|be) (?:here|back)|show up)\b"),
+     r"until \g<who> comes"),
+    (re.compile(rf"(?i)^(?:{_LEAVES})[,;.!-]+ ?(?:so |and |but )?(?:please )?(?P<stay>(?:wait|stay|remain)(?: right)?"
+                r" (?:here|there|put))(?: for me)?(?=\W*$)"), r"\g<stay> until I am back."),
+    (re.compile(r"(?i)\b(?P<stay>(?:wait|stay|remain) (?:here|there|put)),? I (?:go|will go|'ll go|must go)\b.*"),
+     r"\g<stay> until I am back."),
     (re.compile(r"(?i)\b(?:sit|hang|hold) tight\b|\bhold the fort\b|\bhold (?:your|this) (?:position|post)\b"),
      "wait here"),
     (re.compile(rf"(?i)\b({_STAY}\b[^.!?;]*?)(?: for a (?:bit|while|moment|minute|sec(?:ond)?|little while))?"
@@ -63,7 +120,8 @@ _PUT = (
                 r"(?: here)?(?=\W*$|[,.!;])"), r"wait here until \g<who> comes"),
     (re.compile(rf"(?i)\b(?:wait|hang on|hold on)(?: here)? (?:for )?(?=(?!a\b|an?\b|one\b)\w|a few|an hour|half)"
                 rf"(?P<time>{AMOUNT})(?: for me| here)*"), r"wait here for \g<time>"),
-    (re.compile(r"(?i)\b((?:don't|do not|never) (?:leave|go|move|stir|budge)\b[^.!?;,]*?) before (?=\w)"),
+    (re.compile(r"(?i)\b((?:don't|do not|never) (?:leave|go|move|stir|budge|wander|run|walk)\b[^.!?;,]*?) before"
+                r" (?=\w)"),
      r"\1 until "),
     # "Shout in ten minutes so I don't burn the pie."
     (re.compile(rf"(?i)\b{_KNOW} (?P<time>[^.!?,]+?),? so (?:that )?I (?:don't|won't|do not) "),
@@ -73,7 +131,11 @@ _PUT = (
                 r" (?!morning|afternoon|evening|night|\w+ hour|road|way))"), "meet me "),
 )  # fmt: skip
 _MAKE_SURE = re.compile(
-    r"(?i)\b(?:make sure|see to it|see|be sure|ensure|take care)(?: that)? (?P<thing>(?:the|my|our|all|every|this)"
+    r"(?i)\bI(?: would|'d)? (?:want|need|like) (?P<wanted>(?:the|my|our|this) [\w' -]+?) (?:to be )?"
+    r"(?P<so>\w+ed|fed|lit|swept|wound)(?= (?:every|each|daily|nightly))"
+    r"|(?:^|(?<=[,.;!] ))(?P<it>(?:the|my|our) [\w' -]+?) (?:wants|needs|want|need) (?P<ing>\w+)ing"
+    r"(?= (?:every|each|daily|nightly)\b.*(?:\b(?:can|could|would|will) you|please)\b)|\b(?:make sure|see to it|see"
+    r"|be sure|ensure|take care)(?: that)? (?P<thing>(?:the|my|our|all|every|this)"
     r" [\w' -]+?) (?:is|are|gets?|stays?) (?:always )?(?P<done>\w+)"
 )
 
@@ -94,6 +156,8 @@ def _now(match: re.Match[str]) -> str:
 
 def _to_do(match: re.Match[str]) -> str:
     """Return the chore behind "make sure that the stove is lit"."""
-    done = match["done"].casefold()
+    if match["ing"]:
+        return f"{match['ing']} {match['it']}"
+    done, thing = (match["done"] or match["so"]).casefold(), match["thing"] or match["wanted"]
     verb = _DONE.get(done) or re.sub(r"ied$", "y", done).removesuffix("ed")
-    return match[0] if verb == done and done not in _DONE else f"{verb} {match['thing']}"
+    return match[0] if verb == done and done not in _DONE else f"{verb} {thing}"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from mud_assistant.assistant.events.goal import Goal
+from mud_assistant.assistant.language.later.beyond import asks_too_much
 from mud_assistant.assistant.language.several import requests_in
 from mud_assistant.assistant.life.peace import wish_in
-from mud_assistant.assistant.loop.promise_goals import take_on
+from mud_assistant.assistant.loop.promise_goals import CANNOT, take_on
 from mud_assistant.assistant.loop.run import Run, RunContext
 from mud_assistant.assistant.loop.speech.manner import response_of, speech_call
 from mud_assistant.assistant.loop.talk.question import Question, without_name
@@ -46,6 +47,8 @@ async def tell_promise(context: RunContext, run: Run, asked: Question) -> LLMRes
         sentences.append(goal if isinstance(goal, str) else _PROMISES[turn].format(goal=goal.text))
         if isinstance(goal, str):
             break
+    if not sentences and asks_too_much(asked.heard):
+        sentences.append(CANNOT)
     return _said(context, run, " ".join(sentences)) if sentences else None
 
 
