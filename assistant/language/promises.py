@@ -36,7 +36,8 @@ _REPORTS = re.compile(r"(?i)\b(?:said|says|told|asked|asks|wrote|used to|never|n
 _MESSAGE = re.compile(r"(?i)\b(?:message|word|something)\b")
 #: Who is not here, so that a message is left for them.
 _MESSAGE_FOR = re.compile(
-    rf"(?i)\b(?:take|leave|pass on|have) (?:a|my|this) (?:message|word|note) (?:for|to) (?P<whom>{NOBODY}{NAME})"
+    rf"(?i)\b(?:take|leave|pass(?: on)?|have|give|deliver) (?:a|my|this) (?:message|word|note) (?:on )?(?:for|to)"
+    rf" (?P<whom>{NOBODY}{NAME})"
 )
 #: A name of which the next sentence may speak: "I look for Ann. If she comes, tell her so."
 _A_NAME = re.compile(
@@ -45,7 +46,8 @@ _A_NAME = re.compile(
 )
 #: "Ann will come later. Tell her the key is under the mat."
 _WILL_COME = re.compile(
-    r"(?i)\b(?:(?:will|should|might|may|is going to|is due to|wants to)|(?<=\w)'ll) (?:\w+ ){0,2}?(?:come|arrive|visit"
+    r"(?i)\b(?:(?:will|should|might|may|is (?:going|due|supposed|meant|expected|bound) to|wants to)|(?<=\w)'ll)"
+    r" (?:\w+ ){0,2}?(?:come|arrive|visit"
     r"|return|(?:be|drop|pass|stop) (?:along|here|back|by|in|round|over))\b|\bis (?:coming|due|on (?:her|his|their)"
     r" way)\b"
 )
@@ -66,6 +68,7 @@ def request_in(line: str) -> Asked | None:
     """Return what a player's line asks the character to do later, None for nothing."""
     text = plainly_put(write_out(without_quotes(line)).replace("\u2019", "'"))
     spoken_of = waited = expected = ""
+    is_message = False
     for sentence in sentences_of(_TOLD_THEN.sub(r"\1. ", text)):
         whole = _WHEN_THEY.sub(rf"\1 {spoken_of}", sentence, count=1) if spoken_of else spelled_out(sentence)
         asked = _in_sentence(whole)
@@ -75,6 +78,8 @@ def request_in(line: str) -> Asked | None:
             )  # "I need Ann, call when she is in"
         who = waited or (expected if _TELL_THEM.match(sentence) else "")
         asked = asked or (_in_sentence(f"When {who} comes, {sentence}") if who else None)
+        if asked is None and is_message and not sentence.endswith("?"):  # "Pass a message to Ann: the boat is in."
+            asked = _in_sentence(f"When {waited} comes, tell {waited} {sentence[:1].lower()}{sentence[1:]}")
         if asked is not None:
             return asked
         spoken_of = next(reversed(_A_NAME.findall(sentence)), spoken_of)
@@ -82,6 +87,7 @@ def request_in(line: str) -> Asked | None:
         waits = found is not None and found[2].person
         left = _MESSAGE_FOR.search(whole)
         waited = spoken_of if waits in PRONOUNS else waits or (left["whom"] if left else "")
+        is_message = left is not None
         expected = spoken_of if _WILL_COME.search(sentence) else ""
     return None
 

@@ -135,6 +135,7 @@ _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]],
     (_found(rf"{ONCE} (?P<who>{NOBODY}{NAME})(?:(?='s)'s| ) ?{COMES}"), _who),
     (_found(rf"(?:up)?on (?P<who>{NOBODY}{NAME})'s (?:return|arrival)"), _who),
     (_found(rf"should (?P<who>{NOBODY}{NAME}) (?:be )?{COMES}"), _who),
+    (_found(r"upon (?P<who>her|his|their) (?:return|arrival|coming)"), _who),
     (_found(r"for (?:high )?(?P<named>noon|dawn|dusk|midnight|sunset|sunrise)(?P<rel>(?!))?"), _of_light),
     (_found(rf"(?:every|each)(?: single)? (?P<of>{LIGHT}|{PART}|hour|minute|day|week)(?P<also> and (?:every "
             rf"|each )?(?:{PART}))?"), _every),

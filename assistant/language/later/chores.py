@@ -16,7 +16,8 @@ _SHOWN = (
     r"|(?:raise|hoist|lower)(?= (?:the|my|your|our) (?:\w+ )?(?:flag|banner|colou?rs)\b)"
     r"|keep(?= [^.!?;,]+ (?:going|burning|lit|alive|clean|tidy|warm|full|bright|polished|swept|trimmed)\b)"
 )
-_DETERMINER = r"(?:the|my|your|our|his|her|its|their|these|those|this|that|all|both)"
+_DETERMINER = r"(?:the|my|your|our|his|her|its|their|these|those|this|that|all|both|an?(?! (?:bit|moment|while)))"
+_KIN = r"(?:(?:grand)?(?:mother|father|ma|pa)|mum|mom|dad|things|everything)"
 #: Whose a thing is, as one says it of one's own.
 WHOSE = re.compile(r"(?i)\b(?:my|your|our|his|her|their)(?: own)?\b")
 #: A chore: a verb of tending, and the thing that is tended.
@@ -26,7 +27,7 @@ CHORE = re.compile(
     rf" (?P<thing>(?:{_DETERMINER}\b|(?-i:[A-Z])\w+(?:['\u2019]s)?\b|old(?= (?-i:[A-Z]))|all of|each of) (?!time\b"
     rf"|(?:own )?(?:business"
     rf"|manners|head|language|words|feet|life|temper|hearts?|tongue|souls?|eyes?|backs?)\b|step\b|gap\b|stars\b"
-    rf"|sun\w*\b|sky\b|moon\b|play\b|world\b|clouds\b|rain\b|tongue\b|back\b|mind\b|way\b)[^.!?;]*)"
+    rf"|sun\w*\b|sky\b|moon\b|play\b|world\b|clouds\b|rain\b|tongue\b|back\b|mind\b|way\b)[^.!?;]*|{_KIN}\b[^.!?;]*)"
 )
 _PLACE = re.compile(
     r"(?i)(?P<what>.+) (?:in|at|inside|over at|down at|up in) (?:the|my|your|our) (?P<place>[\w'-]+(?: [\w'-]+)?)"
@@ -35,7 +36,8 @@ _PLACE = re.compile(
 
 #: What is said beside a chore and is no part of it: "wind the clock, it forgets otherwise".
 _ASIDE = re.compile(
-    r"(?i),? (?:because|since|as (?:I|it|he|she|they)|so(?: that)?|or else|or (?:it|they|he|she)|otherwise)\b.*"
+    r"(?i),? (?:because|since|for my|for the|as (?:I|it|he|she|they)|so(?: that)?|or else|or (?:it|they|he|she)"
+    r"|otherwise)\b.*"
     r"|, (?:it|they|he|she|I|we|that|this|even|no)\b.*"
 )
 

@@ -29,7 +29,7 @@ _POLITE = one_of(
     thanks|thank you|fine|good|um|uh|er|anyway|actually|by the way|from now on|if possible|hey|in future|in the future
     (?:could|can|might|can't|couldn't) you
     (?:will|would|won't|wouldn't) you(?! (?:still |also |ever )?be (?:there|here|at|in)\b)
-    (?:possibly|perchance|be able to|by any chance)
+    (?:possibly|perchance|be (?:able|willing|happy|free|prepared|open|up) (?:to|for)|by any chance)
     (?:if|when) (?:you|it)(?:'re| are| can| could| would| please| don't| do not| have| isn't| is not)[^,]{0,30},
     (?:do you think|I wonder(?:ed)? if|I was (?:hoping|wondering if)|I hope) you (?:could|would|can|might)
     (?:is there )?any way you (?:could|would|can|might)
@@ -43,14 +43,16 @@ _POLITE = one_of(
     I(?:'d| would) (?:like|love|prefer) (?:for )?you to|I have a favou?r to ask|I need a favou?r
     (?:do|could you do) (?:me|us) (?:a|the|this|one|an?other)?(?: \w+)? ?favou?r(?: and)?
     don't forget(?: to)?|remember(?: to)?|make sure(?! (?:that )?I\b)(?: (?:to|you|that you))?|see that you|try to
-    might you
+    might you|feel free to|go ahead and|I (?:would have|trust|charge|count on) you(?: to)?|your (?:task|job|duty) is to
+    I(?:'d| would) (?:appreciate|love|like) (?:it )?if you{_MAY}
     (?:promise|swear)(?: (?:to )?me)?(?: (?:to|you'll|that you'll|that you will|you will))?
     (?:may|can|could|might) I (?:please )?(?:ask|trouble|get|bother|have) you (?:please )?to
     (?:is it|would it be) (?:possible|okay|ok|all right)(?: for you)? to
     would it be too much(?: trouble)?(?: to ask(?: you)?)? to
     you(?= (?:tell|say|let|give) (?:her|him|them)\b)
     you will(?= (?:tend|mind|feed|wait|remind|meet|wake|tell)\b)
-    you(?: (?:could|can|shall|must|have to|may|need to|had better)|'d better)|one (?:more )?thing|a (?:small )?favou?r
+    you(?: (?:could|can|shall|should|ought to|might|must|have to|may|need to|had better)|'d better)
+    one (?:more )?thing|a (?:small )?favou?r
     be (?:good|kind) enough to|come and|go and|(?:how|what) about we|why don't (?:you|we)|how about(?: you)?|what about
     (?:before|if) I forget
     I almost forgot
@@ -69,7 +71,8 @@ _LEAD = re.compile(
 )
 _FRIEND = r"(?:my )?(?:friend|dear|sir|madam|lad|love|mate|good \w+|old \w+)"
 _ENDS = r"""
-    please|ok|okay|alright|all right|(?:will|would|could|can|won't) you(?: please)?|thanks(?: a lot)?|thank you|cheers
+    please(?: and thank you)?|ok|okay|alright|all right|(?:will|would|could|can|won't) you(?: please)?|thanks(?: a lot)?
+    thank you|cheers
     much appreciated|be a dear|don't (?:worry|fret)|never fear|fear not|of course
     as (?:you wish|agreed|promised)
     I (?:promise|swear|give you my word)|you have my word|mark my words|(?:up)?on my (?:word|honou?r)|if need be
@@ -147,7 +150,9 @@ def _plain(text: str) -> str:
         return core
     if (past := re.match(rf"(?i)(?:{'|'.join(_PAST)})\b", core)) is not None and _WISHES.search(whole):
         return f"{_PAST[past[0].casefold()]}{core[past.end() :]}"
-    ing = re.match(r"(?i)([a-z]+)ing\b", core)
+    if _WISHES.search(whole) and (past := re.match(r"(?i)([a-z]+)ed\b", core)) is not None:
+        return f"{past[1]}{core[past.end() :]}"
+    ing = re.match(r"(?i)([a-z]*[aeiouy][a-z]*)ing\b", core)
     if ing is None:
         return core
     return f"{_STEMS.get(ing[1].casefold(), ing[1])}{core[ing.end() :]}"

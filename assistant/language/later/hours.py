@@ -28,7 +28,8 @@ NUMBERS = {word: float(at) for at, word in enumerate(NUMBERS_TEXT.split(), 1)}
 AMOUNTS = NUMBERS | {
     "a": 1.0, "an": 1.0, "a couple of": 2.0, "couple of": 2.0, "a few": 3.0, "few": 3.0, "half": 0.5, "half a": 0.5,
     "half an": 0.5, "fifteen": 15.0, "twenty": 20.0, "thirty": 30.0, "forty": 40.0, "forty-five": 45.0, "fifty": 50.0,
-    "sixty": 60.0, "a dozen": 12.0, "a quarter of an": 0.25, "three quarters of an": 0.75, "other": 2.0, "a half": 0.5,
+    "sixty": 60.0, "a dozen": 12.0, "a quarter of an": 0.25, "three quarters of an": 0.75,
+    "a quarter": 0.25, "quarter of an": 0.25, "other": 2.0, "a half": 0.5,
 }  # fmt: skip
 AMOUNTS |= {
     f"{tens}{link}{one}": AMOUNTS[tens] + NUMBERS[one]

@@ -67,16 +67,17 @@ _REMIND = re.compile(
 )
 _WAKE = re.compile(
     r"(?i)(?:(?:wake|rouse|awaken|get) (?:me|us)(?: up)?|shake (?:me|us) awake"
-    r"|give (?:me|us) a wake-?up call)\b(?:,? (?:and|so|or|to|for|we"
-    r"|I) .*)?"
+    r"|give (?:me|us) a wake-?up call)\b(?:,? (?:and|so|or|to|for|we|I|I'm|it|it's) .*)?"
 )
 _KNOW = re.compile(
     r"(?i)(?:(?:come |go )?(?:and )?(?:let (?:me|us) know|(?:tell|warn|alert|notify|inform|call|ping|nudge"
     r"|poke|tap|buzz|text|message|msg|page|hail|ring|fetch|get"
     r"|find|wake"
-    r"|signal|summon) (?:me|us)|send (?:for me|me word)|give (?:me|us) a (?:shout|nod|sign|word|call|wave|holler"
+    r"|signal|summon|wave|grab|hail|kick|show) (?:me|us)(?: over| down)?|send (?:for me|me word)|give (?:me|us) a"
+    r" (?:shout|nod|sign|word|call|wave|holler"
     r"|nudge|poke|knock|prod|tap|buzz|ring|yell|shake|heads[ -]?up)|drop (?:me|us) a (?:line|note|word)"
-    r"|I(?: really)?(?: (?:want|need)| would like|'d like|'d love) to (?:know|be told|hear(?: (?:of|about) it)?)"
+    r"|I(?: really| must)?(?: (?:want|need|have)| would like|'d like|'d love|(?<=must))(?: to)? (?:know|be told"
+    r"|hear(?: (?:of|about) it)?)"
     r"|(?:shout|yell|call out|sing out|holler)(?: (?:for|at|to) (?:me|us))?|say (?:so|something)))"
     r"(?: (?:up|quietly|at once|right away|immediately|straight away|please))*"
 )
@@ -116,6 +117,8 @@ _COME = tuple(
     for verb in (rf"(?:come|return|get|go|walk|head|run){_BACK}", _BE, _MEET, _DROP_IN)
 )
 _VAGUE = re.compile(r"(?i)\b(?:some ?times?|some ?day|one (?:day|of these days)|eventually)\b")
+#: So long somebody waits who waits for now, in seconds.
+_NOW_SECONDS = 60.0
 _STAYS = r"(?:wait|stay|remain|stand|hold|hang on|linger|sit|rest|keep watch|stand guard|keep still)"
 _NOT_GO = r"(?:don't|do not|never) (?:you )?(?:move|go|leave|stir|budge|wander|run|walk|follow)"
 _HERE = (
@@ -211,12 +214,13 @@ def _waiting(clause: Clause) -> Asked | None:
     if clause.when.every:
         return None
     is_away = clause.when.person == "" and clause.said.casefold().startswith(("till", "until", "til", "'til", "while"))
-    if (is_away or clause.said == "for") and _GUARDS.fullmatch(clause.text) and CHORE.fullmatch(clause.text):
+    if (is_away or (clause.said == "for" and CHORE.fullmatch(clause.text))) and _GUARDS.fullmatch(clause.text):
         return Asked(GoalKind.WAIT, clause.when, _small(clause.text))
     found = _WAIT.fullmatch(clause.text)
-    if found is None:
+    if found is None or (clause.said == "for" and (clause.when.seconds or 0.0) <= _NOW_SECONDS):
         return None
-    is_until = re.match(r"(?i)until|till|'?til|for|while|in my|during|when", clause.said) is not None
+    is_until = re.match(r"(?i)until|till|'?til|for|while|in my|during", clause.said) is not None
+    is_until = is_until or (clause.when.person is not None and clause.said.casefold().startswith("when"))
     is_enough = found["place"] or _PLACED.search(clause.text) or clause.when.person == ""
     place, when = found["place"] or "", clause.when
     if when.person is not None and when.person.casefold() in PRONOUNS:

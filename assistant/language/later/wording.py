@@ -11,17 +11,17 @@ from mud_assistant.assistant.language.later.hours import AMOUNT
 
 #: Old words, and what is said now.
 _OLD_TEXT = """
-    thou=you thee=you ye=you thy=your thine=your hither=here thither=there morn=morning morrow=tomorrow eve=evening
+    thou=you thee=you ye=you thy=your thine=your hither=here thither=there morn=morning eve=evening
     eventide=dusk even-tide=dusk ere=before tarry=wait bide=wait abide=wait 'tis=it's doth=does dost=do hath=has
     art=are cometh=comes returneth=returns arriveth=arrives entereth=enters passeth=passes shalt=shall wilt=will
-    canst=can wouldst=would couldst=could prithee=please anon=soon nigh=near forthwith=now
+    canst=can wouldst=would couldst=could shouldst=should prithee=please anon=soon nigh=near forthwith=now
 """
 _OLD = dict(pair.split("=") for pair in _OLD_TEXT.split())
 _OLD_WORD = re.compile(rf"(?i)(?<![\w'-])(?:{'|'.join(map(re.escape, _OLD))})(?![\w'-])")
 #: An old line has one of these; "eve" alone may be a name, and "art" is a thing.
 _IS_OLD = re.compile(
     r"(?i)\b(?:thou|thee|thy|thine|ye|hither|morn|the morrow|eventide|each eve|every eve|at eve|ere|tarry|abide|bide"
-    r"|prithee|\w+eth|shalt|wouldst|canst|couldst|anon)\b"
+    r"|prithee|\w+eth|shalt|wilt|shouldst|wouldst|canst|couldst|anon)\b"
 )
 _BEGS = r"I (?:do )?(?:pray|beg|beseech|implore|entreat|bid|charge)(?: of)? (?:you|thee)\b"
 _KNOW = (
@@ -40,7 +40,8 @@ _STAY = (
     r"|(?:don't|do not|never) (?:go|leave|move|wander|run off))"
 )
 _LEAVES = (
-    rf"(?:{_BACK}|(?:I(?:'m| am) (?:off|going|away)|I(?:'ll| will)? (?:have to )?(?:go|fetch|get|bring)|back)"
+    rf"(?:{_BACK}|(?:I(?:'m| am) (?:off|going|away)|I(?:'ll| will)? (?:have to |need to |must |want to |should"
+    rf" )?(?:go|fetch|get|bring|leave|run|nip|pop|pee|use)|back)"
     rf" ?[^,;.!]*)"
 )
 _DONE_TEXT = "lit=light fed=feed swept=sweep wound=wind clean=clean tidy=tidy full=fill trimmed=trim tidied=tidy"
@@ -87,7 +88,22 @@ _PUT = (
                 r"|gets told)(?: that| about| of)?"), r"tell \g<who> that"),
     (re.compile(r"(?i)\b(?:hand|bring) (?=\w+ my (?:greetings|regards|love|thanks))"), "give "),
     (re.compile(r"(?i)\bbid (?P<who>[A-Za-z]+) (?=welcome|good|farewell)"), r"tell \g<who> "),
+    (re.compile(r"(?i)\bI(?:'d| would) (?:appreciate|like|love|need|want) a reminder\b|\bI could use a reminder\b"),
+     "remind me"),
+    (re.compile(r"(?i)\b(?:don't|do not|never) let me (?:over)?sleep (?:past|beyond|after|longer than|until) "),
+     "wake me at "),
+    (re.compile(r"(?i)(\b(?:remind|tell) me) next time we (?:meet|speak|talk)"), r"\1 next time I'm here"),
+    (re.compile(r"(?i)(?:^|(?<=, ))(?P<call>shout|whistle|yell|holler) (?=if |when |once )"), r"\g<call> for me "),
+    (re.compile(r"(?i)\btell anyone called (?P<who>\w+) who (?P<does>comes|stops|drops|passes) by"),
+     r"when \g<who> comes, tell \g<who>"),
+    (re.compile(r"(?i)\b(?P<front>(?:if|when|once) [A-Z]\w+ (?:comes|asks)(?: \w+){0,2}?(?: looking| asking)? for me),"
+                r" (?=I(?:'m| am| have|'ve| went))"), r"\g<front>, tell her "),
     # Coming.
+    (re.compile(r"(?i)\bI(?:'ll| will) wait for you (?=(?:at|by|in) (?:the|my|our) )"), "meet me "),
+    (re.compile(r"(?i)^meet you (?=(?:at|by|in) )"), "meet me "),
+    (re.compile(r"(?i)\b(?:attend|rejoin|attend on|await) (?=me (?:at|by|in|here)\b)"), "join "),
+    (re.compile(r"(?i)\bcheck back (?=here|in|at)"), "come back "),
+    (re.compile(r"(?i)^you and me,? (?:at )?(?=the )"), "meet me at "),
     (re.compile(r"(?i)\b(?:get yourself|betake yourself|make your way|find your way|hie (?:you|yourself))\b"), "go"),
     (re.compile(r"(?i)\blook me up\b"), "visit me"),
     (re.compile(r"(?i)\b(?:arrive|report|present yourself) (?=(?:at|in) )"), "be "),
@@ -96,10 +112,11 @@ _PUT = (
                 r"|(?:wait|stay) here\b)(?=.*\b(?:please|ok|okay|yes)\W*$)"), " "),
     # Waiting.
     (re.compile(r"(?i)(?<!\w)(?:untill|unitl|'?til)\b"), "until"),
-    (re.compile(r"(?i)\bwhere you are\b"), "here"),
+    (re.compile(r"(?i)\b(?:where|as) you (?:are|stand|sit)\b"), "here"),
     (re.compile(r"(?i)\b(don't|do not|never) you (?=move|go|leave|stir|budge|wander|run|walk)"), r"\1 "),
     (re.compile(r"(?i)(?:^|(?<=[,.;!] ))ill (?=be|come|return|go)"), "I'll "),
-    (re.compile(r"(?i)\b(?:chill|hang (?:around|about|out)|stick around|camp|loiter|lurk|settle)"
+    (re.compile(r"(?i)\b(?:chill|hang (?:around|about|out)|stick around|camp|loiter|lurk|settle|park yourself|plant"
+                r" yourself)"
                 r" (?=here|there|until|for|by|in|at)"), "wait "),
     (re.compile(r"(?i)\b(?:save|hold|keep) (?=(?:my|our|this|the) (?:place|spot|seat|table|position)\b)"), "guard "),
     (re.compile(r"(?i)\b(wait|stay|remain) (?:up|down|out|over|in|back) (?=here|there)"), r"\1 "),
@@ -112,7 +129,7 @@ _PUT = (
      r"\g<stay> until I am back."),
     (re.compile(r"(?i)\b(?:sit|hang|hold) tight\b|\bhold the fort\b|\bhold (?:your|this) (?:position|post)\b"),
      "wait here"),
-    (re.compile(rf"(?i)\b({_STAY}\b[^.!?;]*?)(?: for a (?:bit|while|moment|minute|sec(?:ond)?|little while))?"
+    (re.compile(rf"(?i)\b({_STAY}\b[^.!?;]*?)(?: (?:for )?a (?:bit|while|moment|minute|sec(?:ond)?|little while))?"
                 rf"[,.!;-]* ?(?:I have to go[,.]? )?{_BACK}(?=\W|$)"), r"\1 until I am back"),
     (re.compile(r"(?i)\b((?:wait|stay|remain)(?: right)?(?: here| there)? for me(?<=here for me)"
                 r"|wait (?:for me )(?:right )?here)(?=\W*$|[,.!;])"), r"\1 until I am back"),
@@ -131,7 +148,9 @@ _PUT = (
                 r" (?!morning|afternoon|evening|night|\w+ hour|road|way))"), "meet me "),
 )  # fmt: skip
 _MAKE_SURE = re.compile(
-    r"(?i)\bI(?: would|'d)? (?:want|need|like) (?P<wanted>(?:the|my|our|this) [\w' -]+?) (?:to be )?"
+    r"(?i)(?:^|(?<=[,.;!] ))(?:could|can|may|would|might) (?P<passive>(?:the|my|our) [\w' -]+?) be (?:kept )?"
+    r"(?P<be>\w+ed|fed|lit|swept|wound)(?= (?:every|each|daily|nightly))|"
+    r"\bI(?: would|'d)? (?:want|need|like) (?P<wanted>(?:the|my|our|this) [\w' -]+?) (?:to be )?"
     r"(?P<so>\w+ed|fed|lit|swept|wound)(?= (?:every|each|daily|nightly))"
     r"|(?:^|(?<=[,.;!] ))(?P<it>(?:the|my|our) [\w' -]+?) (?:wants|needs|want|need) (?P<ing>\w+)ing"
     r"(?= (?:every|each|daily|nightly)\b.*(?:\b(?:can|could|would|will) you|please)\b)|\b(?:make sure|see to it|see"
@@ -158,6 +177,7 @@ def _to_do(match: re.Match[str]) -> str:
     """Return the chore behind "make sure that the stove is lit"."""
     if match["ing"]:
         return f"{match['ing']} {match['it']}"
-    done, thing = (match["done"] or match["so"]).casefold(), match["thing"] or match["wanted"]
+    done = (match["done"] or match["so"] or match["be"]).casefold()
+    thing = match["thing"] or match["wanted"] or match["passive"]
     verb = _DONE.get(done) or re.sub(r"ied$", "y", done).removesuffix("ed")
     return match[0] if verb == done and done not in _DONE else f"{verb} {thing}"
