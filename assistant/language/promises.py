@@ -32,6 +32,7 @@ _STARTS = re.compile(r"(?i)[,;:!-]+ |\b(?:so|and|but|then|because) ")
 _REPORTS = re.compile(r"(?i)\b(?:said|says|told|asked|asks|wrote|used to|never|not|remember when|would|did)\b")
 
 
+_THEY_SAY = re.compile(r"(?i), (?:they|he|she|we|people|folk|everybody|everyone|my \w+) (?:say|says|said)\W*$")
 #: What is passed on may stand in the next sentence.
 _MESSAGE = re.compile(r"(?i)\b(?:message|word|something)\b")
 #: Who is not here, so that a message is left for them.
@@ -48,7 +49,8 @@ _A_NAME = re.compile(
 _WILL_COME = re.compile(
     r"(?i)\b(?:(?:will|should|might|may|is (?:going|due|supposed|meant|expected|bound) to|wants to)|(?<=\w)'ll)"
     r" (?:\w+ ){0,2}?(?:come|arrive|visit"
-    r"|return|(?:be|drop|pass|stop) (?:along|here|back|by|in|round|over))\b|\bis (?:coming|due|on (?:her|his|their)"
+    r"|return|(?:be|drop|pass|stop|pop) (?:along|here|back|by|in|round|over))\b"
+    r"|\bis (?:coming|due|on (?:her|his|their)"
     r" way)\b"
 )
 _TOLD_THEN = re.compile(
@@ -73,9 +75,7 @@ def request_in(line: str) -> Asked | None:
         whole = _WHEN_THEY.sub(rf"\1 {spoken_of}", sentence, count=1) if spoken_of else spelled_out(sentence)
         asked = _in_sentence(whole)
         if asked is None and (they := _WHEN_THEY.search(whole)) and (names := _A_NAME.findall(whole[: they.start()])):
-            asked = _in_sentence(
-                _WHEN_THEY.sub(rf"\1 {names[-1]}", whole, count=1)
-            )  # "I need Ann, call when she is in"
+            asked = _in_sentence(_WHEN_THEY.sub(rf"\1 {names[-1]}", whole, count=1))
         who = waited or (expected if _TELL_THEM.match(sentence) else "")
         asked = asked or (_in_sentence(f"When {who} comes, {sentence}") if who else None)
         if asked is None and is_message and not sentence.endswith("?"):  # "Pass a message to Ann: the boat is in."
@@ -94,7 +94,7 @@ def request_in(line: str) -> Asked | None:
 
 def _in_sentence(sentence: str) -> Asked | None:
     """Return what a sentence asks for, wherever in it the clause begins."""
-    if not may_name_time(sentence):
+    if not may_name_time(sentence) or _THEY_SAY.search(sentence):
         return None
     for start in (0, *(match.end() for match in _STARTS.finditer(sentence))):
         if start and _REPORTS.search(sentence[:start]):

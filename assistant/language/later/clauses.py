@@ -34,7 +34,7 @@ _POLITE = one_of(
     (?:do you think|I wonder(?:ed)? if|I was (?:hoping|wondering if)|I hope) you (?:could|would|can|might)
     (?:is there )?any way you (?:could|would|can|might)
     (?:I'd|I would) (?:be (?:very |so |most )?(?:grateful|obliged|glad|happy)|(?:appreciate|love|like) it) if you{_MAY}
-    it(?:'d| would) be (?:great|nice|good|lovely|kind|wonderful|helpful) if you{_MAY}
+    it(?:'d| would) be (?:great|nice|good|lovely|kind|wonderful|helpful|sweet) if you{_MAY}
     (?:are|would) you (?:be )?able to|if I(?:'m| am) (?:still )?(?:here|around|about|online|awake)
     (?:is there )?any chance you (?:could|would|can|might)
     be (?:a dear|a darling|an angel|so kind|so good|sure|a good \w+|a friend|a pal)(?: (?:and|as to|to))?
@@ -43,7 +43,8 @@ _POLITE = one_of(
     I(?:'d| would) (?:like|love|prefer) (?:for )?you to|I have a favou?r to ask|I need a favou?r
     (?:do|could you do) (?:me|us) (?:a|the|this|one|an?other)?(?: \w+)? ?favou?r(?: and)?
     don't forget(?: to)?|remember(?: to)?|make sure(?! (?:that )?I\b)(?: (?:to|you|that you))?|see that you|try to
-    might you|feel free to|go ahead and|I (?:would have|trust|charge|count on) you(?: to)?|your (?:task|job|duty) is to
+    if you (?:would|could|please|can|will),|might you|feel free to|go ahead and
+    I (?:would have|trust|charge|count on) you(?: to)?|your (?:task|job|duty) is to
     I(?:'d| would) (?:appreciate|love|like) (?:it )?if you{_MAY}
     (?:promise|swear)(?: (?:to )?me)?(?: (?:to|you'll|that you'll|that you will|you will))?
     (?:may|can|could|might) I (?:please )?(?:ask|trouble|get|bother|have) you (?:please )?to
@@ -150,7 +151,7 @@ def _plain(text: str) -> str:
         return core
     if (past := re.match(rf"(?i)(?:{'|'.join(_PAST)})\b", core)) is not None and _WISHES.search(whole):
         return f"{_PAST[past[0].casefold()]}{core[past.end() :]}"
-    if _WISHES.search(whole) and (past := re.match(r"(?i)([a-z]+)ed\b", core)) is not None:
+    if _WISHES.search(whole) and (past := re.match(r"(?i)([a-z]*[aeiou][a-z]+)ed\b", core)) is not None:
         return f"{past[1]}{core[past.end() :]}"
     ing = re.match(r"(?i)([a-z]*[aeiouy][a-z]*)ing\b", core)
     if ing is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from mud_assistant.assistant.language.later.hours import AMOUNT, CLOCK, NAME, NOBODY
+from mud_assistant.assistant.language.later.hours import AMOUNT, CLOCK, LIGHT, NAME, NOBODY
 from mud_assistant.assistant.language.times import find_when
 
 _TIMER = r"(?:timer|alarm(?: clock)?|reminder|alert)"
@@ -19,7 +19,7 @@ _TIMERS = (
     (re.compile(rf"(?i)^{_SET}(?P<time>{AMOUNT})[ -]{_TIMER}{_FOR_WHAT}"), r"remind me in \g<time> about"),
     (re.compile(rf"(?i)^{_SET}{_TIMER},?(?: (?:for|in|to go off in))? (?P<time>{AMOUNT})(?: from now)?"
                 rf"(?=\W*$|[:,-]| (?:to|for|about|that|please|thanks)\b){_FOR_WHAT}"), r"remind me in \g<time> about"),
-    (re.compile(rf"(?i)^{_SET}{_TIMER} (?:for|at|to go off at) (?P<time>{CLOCK})"), r"remind me at \g<time>"),
+    (re.compile(rf"(?i)^{_SET}{_TIMER} (?:for|at|to go off at) (?P<time>{CLOCK}|{LIGHT})\b"), r"remind me at \g<time>"),
     (re.compile(rf"(?i)^(?:(?:give (?:me|us)|wait|count) )?(?P<time>{AMOUNT})(?: from now)?"
                 r"(?:[:,-]+ ?(?:and )?(?:then )?| and then | then | and )"
                 r"(?=(?:please )?(?:remind|tell|wake|call|ping|poke|nudge|give|let|shout|holler|yell)\b)"),
@@ -51,6 +51,8 @@ _EXPECTED = re.compile(
 _SAID_BEFORE = re.compile(
     r"(?i)(?:(?:okay|ok|so|well|now|right)[, ]+)*(?P<front>[^,;.!?]+)(?:[,;]| -) (?:so |and |then )*"
     r"(?:please |(?:can|could|would|will) you (?:please )?)?(?:remind (?:me|us)(?: please| then)?"
+    r"|(?:tell|warn|call|ping|poke|nudge|let|alert) (?:me|us)(?: know)?(?: then|\W*$)"
+    r"|give (?:me|us) a (?:nudge|shout|poke|call|sign)(?: then)?"
     r"|(?:tell|warn|call|ping|poke|nudge|let|alert) (?:me|us)(?: know)? when it(?:'?s| is) (?:time|so)(?: to go)?)\W*"
 )
 _WHEN_THEY = re.compile(

@@ -98,6 +98,19 @@ _PUT = (
      r"when \g<who> comes, tell \g<who>"),
     (re.compile(r"(?i)\b(?P<front>(?:if|when|once) [A-Z]\w+ (?:comes|asks)(?: \w+){0,2}?(?: looking| asking)? for me),"
                 r" (?=I(?:'m| am| have|'ve| went))"), r"\g<front>, tell her "),
+    (re.compile(r"(?i)^(I(?:'m| am|'ve| have|'ll)? [^.!?]*)[.!] (?=(?:(?:please|so|can you|could you) )?"
+                r"(?:remind|wake|tell|call|warn|ping|poke) me(?: then)?\W*$)"), r"\1, "),
+    (re.compile(r"(?i)^(?:I have|here is|here's|this is) (?=(?:a|my|one) (?:message|note|word) for )"), "take "),
+    (re.compile(r"(?i)\bpass (?P<what>my (?:thanks|regards|greetings|love|apologies)) (?:on )?to (?P<who>[A-Za-z]+)"),
+     r"give \g<who> \g<what>"),
+    (re.compile(r"(?i)\bhappen to (?=see|meet)"), ""),
+    (re.compile(r"(?i)\bhave (?P<who>(?-i:[A-Z])[a-z]+) (?=wait|come|meet|bring|write|look|give|go|stay)"),
+     r"tell \g<who> to "),
+    (re.compile(r"(?i)\b(?P<time>(?:every|each) \w+),? you (?=(?:feed|tend|water|sweep|clean|light|mind|check)\b)"),
+     r"\g<time> "),
+    (re.compile(r"(?i)\bmove an (?:inch|hair)\b"), "move"),
+    (re.compile(r"(?i)^(?:we meet|see you|wait) (?=(?:at|by|in|on) the (?!morning|evening|afternoon)\w+(?: \w+)?"
+                r" (?:at|in) \w+(?: then)?(?:, (?:ok|okay|deal|yes))?\W*$)"), "meet me "),
     # Coming.
     (re.compile(r"(?i)\bI(?:'ll| will) wait for you (?=(?:at|by|in) (?:the|my|our) )"), "meet me "),
     (re.compile(r"(?i)^meet you (?=(?:at|by|in) )"), "meet me "),
@@ -132,12 +145,14 @@ _PUT = (
     (re.compile(rf"(?i)\b({_STAY}\b[^.!?;]*?)(?: (?:for )?a (?:bit|while|moment|minute|sec(?:ond)?|little while))?"
                 rf"[,.!;-]* ?(?:I have to go[,.]? )?{_BACK}(?=\W|$)"), r"\1 until I am back"),
     (re.compile(r"(?i)\b((?:wait|stay|remain)(?: right)?(?: here| there)? for me(?<=here for me)"
-                r"|wait (?:for me )(?:right )?here)(?=\W*$|[,.!;])"), r"\1 until I am back"),
+                r"|wait (?:for me )(?:right )?here)(?: (?:for )?a (?:little|bit|while|moment))?(?=\W*$|[,.!;])"),
+     r"\1 until I am back"),
     (re.compile(r"(?i)\bwait (?:here )?for (?P<who>(?-i:[A-Z])[a-z]+|\w+(?= here))(?<!\bme)(?<!\bit)(?<!\bus)"
                 r"(?: here)?(?=\W*$|[,.!;])"), r"wait here until \g<who> comes"),
     (re.compile(rf"(?i)\b(?:wait|hang on|hold on)(?: here)? (?:for )?(?=(?!a\b|an?\b|one\b)\w|a few|an hour|half)"
                 rf"(?P<time>{AMOUNT})(?: for me| here)*"), r"wait here for \g<time>"),
-    (re.compile(r"(?i)\b((?:don't|do not|never) (?:leave|go|move|stir|budge|wander|run|walk)\b[^.!?;,]*?) before"
+    (re.compile(r"(?i)\b((?:don't|do not|never) (?:leave|go|move|stir|budge|wander|run|walk)\b(?! (?:to|into|near)"
+                r" )[^.!?;,]*?) before"
                 r" (?=\w)"),
      r"\1 until "),
     # "Shout in ten minutes so I don't burn the pie."
