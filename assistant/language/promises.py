@@ -14,8 +14,8 @@ from mud_assistant.assistant.language.languages import write_out
 from mud_assistant.assistant.language.later.clauses import TAIL, clauses_of, may_name_time
 from mud_assistant.assistant.language.later.hours import NAME, NOBODY
 from mud_assistant.assistant.language.later.phrasing import QUOTED, spelled_out, without_quotes
+from mud_assistant.assistant.language.later.plainly import plainly_put
 from mud_assistant.assistant.language.later.wishes import Asked, asked_in
-from mud_assistant.assistant.language.later.wording import plainly_put
 from mud_assistant.assistant.language.persons import to_first
 from mud_assistant.assistant.language.times import PRONOUNS, find_when
 from mud_assistant.assistant.language.words import one_of, sentences_of

@@ -7,8 +7,8 @@ import re
 from mud_assistant.assistant.language.languages import write_out
 from mud_assistant.assistant.language.later.clauses import request_of
 from mud_assistant.assistant.language.later.phrasing import without_quotes
+from mud_assistant.assistant.language.later.plainly import plainly_put
 from mud_assistant.assistant.language.later.wishes import AWAY
-from mud_assistant.assistant.language.later.wording import plainly_put
 from mud_assistant.assistant.language.times import find_when
 from mud_assistant.assistant.language.words import sentences_of
 

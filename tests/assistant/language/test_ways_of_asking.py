@@ -1,19 +1,19 @@
-"""Six hundred ways of asking for something later, and as many lines that ask for nothing: `ways_of_asking.txt`.
+"""Six hundred ways of asking for something later, and as many lines that ask for nothing: `ways_of_asking.py`.
 
 They were written in different manners (terse, chatty, old, learners') before the grammar was tried on them, in five
 lots, and the grammar was mended after each; at first sight it knew 76, 65, 71, 92 and 88 of a hundred.
 """
 
 from collections import defaultdict
-from pathlib import Path
 
 import pytest
 
 from mud_assistant.assistant.events.goal import GoalKind
 from mud_assistant.assistant.language.later.beyond import asks_too_much
-from mud_assistant.assistant.language.later.listing import listed
+from mud_assistant.assistant.language.later.listed_goals import listed
 from mud_assistant.assistant.language.several import requests_in
 from mud_assistant.assistant.loop.promise_goals import NAMES_TIME
+from tests.assistant.language.ways_of_asking import LINES
 
 #: What each may be taken for: "tell me when Ann comes" is a reminder as well.
 KINDS = {
@@ -30,7 +30,7 @@ LEAST = 95
 def lines() -> dict[str, list[str]]:
     found: defaultdict[str, list[str]] = defaultdict(list)
     kind = ""
-    for line in Path(__file__).with_name("ways_of_asking.txt").read_text(encoding="utf-8").splitlines():
+    for line in LINES.splitlines():
         if line.startswith("# "):
             kind = line[2:]
         else:

@@ -1,3 +1,6 @@
+"""Ways of asking for something later, by kind, and lines that ask for nothing: one a line, as players type."""
+
+LINES = """\
 # remind
 remind me in a quarter of an hour to check the bread
 oi, remind me about the boat at noon will ya
@@ -1184,3 +1187,4 @@ I'll tell Ann myself when she comes
 Ann will tell you when she comes
 let Ann sleep
 let her go
+"""
