@@ -128,7 +128,7 @@ def again(goal: Goal, now: float, game: GameTime | None) -> Goal:
 
 
 def _waits_for_ears(goal: Goal, now: float, game: GameTime | None) -> bool:
-    """Tell whether only somebody to hear it is missing. An old one is looked at once a day, and they may come before."""
+    """Tell whether only ears are missing. An old one is looked at once a day, and somebody may come before that."""
     return goal.is_open and goal.kind in _FOR_EARS and now >= due_at(goal, now, game)
 
 
