@@ -84,7 +84,8 @@ _SHORT_TEXT = """
     sth=something smth=something wat=what wut=what wot=what k=okay tmrw=tomorrow tmr=tomorrow tmw=tomorrow
     2moro=tomorrow 2morrow=tomorrow tonite=tonight 2nite=tonight wen=when abt=about tomorrows=tomorrow's
     yesterdays=yesterday's todays=today's cya=see_you wassup=what's_up sup=what's_up dunno=don't_know kinda=kind_of
-    sorta=sort_of idk=I_don't_know lmk=let_me_know msg=message cn=can hes=he's shes=she's
+    sorta=sort_of idk=I_don't_know lmk=let_me_know msg=message cn=can hes=he's shes=she's bak=back
+    evry=every mornin=morning nite=night l8r=later wil=will
 """
 _SHORT = {short: long.replace("_", " ") for short, long in (pair.split("=") for pair in _SHORT_TEXT.split())}
 #: Sounds that stand for no word.

@@ -69,3 +69,24 @@ def asks_of_self(line: str) -> bool:
 def tells_of_self(line: str) -> bool:
     """Tell whether a line says something of its speaker."""
     return any(_ABOUT_ME.search(one) for one in sentences_of(line) if not one.endswith("?"))
+
+
+def to_listener(text: str) -> str:
+    """Return what somebody asks to be reminded of as it is told to them: "my hens" becomes "your hens"."""
+    parts = re.split(r"(?i)\b(you(?:rs?)?)\b", text)
+    turned = [
+        _TO_CHARACTER.get(part.casefold(), "") or (to_second(part) or part if part.strip() else part) for part in parts
+    ]
+    whole = "".join(
+        each if not at or each in _TO_CHARACTER.values() else _like(each, parts[at]) for at, each in enumerate(turned)
+    )
+    return _like(whole, text)
+
+
+_TO_CHARACTER = {"you": "me", "your": "my", "yours": "mine"}
+
+
+def _like(text: str, other: str) -> str:
+    """Return a text with a small first letter where the other has one."""
+    small = other[:1].islower() or other.startswith(("I ", "I'"))
+    return text[:1].lower() + text[1:] if small and text else text

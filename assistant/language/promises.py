@@ -10,15 +10,14 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from mud_assistant.assistant.events.goal import GoalKind
 from mud_assistant.assistant.language.languages import write_out
-from mud_assistant.assistant.language.later.chores import WHOSE
 from mud_assistant.assistant.language.later.clauses import TAIL, clauses_of, may_name_time
 from mud_assistant.assistant.language.later.hours import NAME, NOBODY
 from mud_assistant.assistant.language.later.phrasing import QUOTED, spelled_out, without_quotes
-from mud_assistant.assistant.language.later.wishes import WAKE_UP, Asked, asked_in, is_asked, to_listener
+from mud_assistant.assistant.language.later.plainly import plainly_put
+from mud_assistant.assistant.language.later.wishes import Asked, asked_in
 from mud_assistant.assistant.language.persons import to_first
-from mud_assistant.assistant.language.times import PRONOUNS, find_when, spoken_time
+from mud_assistant.assistant.language.times import PRONOUNS, find_when
 from mud_assistant.assistant.language.words import one_of, sentences_of
 
 
@@ -33,16 +32,33 @@ _STARTS = re.compile(r"(?i)[,;:!-]+ |\b(?:so|and|but|then|because) ")
 _REPORTS = re.compile(r"(?i)\b(?:said|says|told|asked|asks|wrote|used to|never|not|remember when|would|did)\b")
 
 
+_THEY_SAY = re.compile(r"(?i), (?:they|he|she|we|people|folk|everybody|everyone|my \w+) (?:say|says|said)\W*$")
 #: What is passed on may stand in the next sentence.
 _MESSAGE = re.compile(r"(?i)\b(?:message|word|something)\b")
 #: Who is not here, so that a message is left for them.
 _MESSAGE_FOR = re.compile(
-    rf"(?i)\b(?:take|leave|pass on|have) (?:a|my|this) (?:message|word|note) (?:for|to) (?P<whom>{NOBODY}{NAME})"
+    rf"(?i)\b(?:take|leave|pass(?: on)?|have|give|deliver) (?:a|my|this) (?:message|word|note) (?:on )?(?:for|to)"
+    rf" (?P<whom>{NOBODY}{NAME})"
 )
 #: A name of which the next sentence may speak: "I look for Ann. If she comes, tell her so."
 _A_NAME = re.compile(
     r"(?<=[a-z,] )(?!I\b)[A-Z][a-z]+\b|^(?!(?:He|She|It|That|There|Here|Wh\w+|How|We|They|You)\b)[A-Z][a-z]+(?='s |"
-    r" is | has | went | left )"
+    r" is | has | went | left | will | should | might | may |'ll )"
+)
+#: "Ann will come later. Tell her the key is under the mat."
+_WILL_COME = re.compile(
+    r"(?i)\b(?:(?:will|should|might|may|is (?:going|due|supposed|meant|expected|bound) to|wants to)|(?<=\w)'ll)"
+    r" (?:\w+ ){0,2}?(?:come|arrive|visit"
+    r"|return|(?:be|drop|pass|stop|pop) (?:along|here|back|by|in|round|over))\b"
+    r"|\bis (?:coming|due|on (?:her|his|their)"
+    r" way)\b"
+)
+_TOLD_THEN = re.compile(
+    r"(?i)^([^.!?;,]+ (?:will|should|might|may|is|'ll) [^.!?;,]*)[;,]+ (?=(?:please |then |so |just |can you )*"
+    r"(?:tell|ask|give|warn|inform|let) (?:her|him|them)\b)"
+)
+_TELL_THEM = re.compile(
+    r"(?i)(?:please |then |just |can you |could you )*(?:tell|ask|give|warn|inform|let) (?:her|him|them)\b"
 )
 _WHEN_THEY = re.compile(
     r"(?i)\b((?:when|once|if|as soon as|next time|should)(?= (?:she|he|they)\b)|(?:when|once|if|should"
@@ -52,11 +68,18 @@ _WHEN_THEY = re.compile(
 
 def request_in(line: str) -> Asked | None:
     """Return what a player's line asks the character to do later, None for nothing."""
-    text = without_quotes(line)
-    spoken_of = waited = ""
-    for sentence in sentences_of(write_out(text).replace("\u2019", "'")):
+    text = plainly_put(write_out(without_quotes(line)).replace("\u2019", "'"))
+    spoken_of = waited = expected = ""
+    is_message = False
+    for sentence in sentences_of(_TOLD_THEN.sub(r"\1. ", text)):
         whole = _WHEN_THEY.sub(rf"\1 {spoken_of}", sentence, count=1) if spoken_of else spelled_out(sentence)
-        asked = _in_sentence(whole) or (_in_sentence(f"When {waited} comes, {sentence}") if waited else None)
+        asked = _in_sentence(whole)
+        if asked is None and (they := _WHEN_THEY.search(whole)) and (names := _A_NAME.findall(whole[: they.start()])):
+            asked = _in_sentence(_WHEN_THEY.sub(rf"\1 {names[-1]}", whole, count=1))
+        who = waited or (expected if _TELL_THEM.match(sentence) else "")
+        asked = asked or (_in_sentence(f"When {who} comes, {sentence}") if who else None)
+        if asked is None and is_message and not sentence.endswith("?"):  # "Pass a message to Ann: the boat is in."
+            asked = _in_sentence(f"When {waited} comes, tell {waited} {sentence[:1].lower()}{sentence[1:]}")
         if asked is not None:
             return asked
         spoken_of = next(reversed(_A_NAME.findall(sentence)), spoken_of)
@@ -64,12 +87,14 @@ def request_in(line: str) -> Asked | None:
         waits = found is not None and found[2].person
         left = _MESSAGE_FOR.search(whole)
         waited = spoken_of if waits in PRONOUNS else waits or (left["whom"] if left else "")
+        is_message = left is not None
+        expected = spoken_of if _WILL_COME.search(sentence) else ""
     return None
 
 
 def _in_sentence(sentence: str) -> Asked | None:
     """Return what a sentence asks for, wherever in it the clause begins."""
-    if not may_name_time(sentence):
+    if not may_name_time(sentence) or _THEY_SAY.search(sentence):
         return None
     for start in (0, *(match.end() for match in _STARTS.finditer(sentence))):
         if start and _REPORTS.search(sentence[:start]):
@@ -248,41 +273,3 @@ def accepts(words: str) -> bool:
     """Tell whether words plainly take on what was asked: "I will.", "Very well, at dawn."."""
     sentences = sentences_of(QUOTED.sub(" ", words.replace("\u2019", "'")))
     return any(map(_TAKES_ON.match, sentences[:2])) and not any(map(_TAKES_BACK.search, sentences))
-
-
-def listed(asked: Asked, asker_name: str = "") -> str:
-    """Return how a goal is listed: "remind you at dawn: the bread". To others than the asker give their name.
-
-    It stands after "I will" or "I said that I would" as well.
-    """
-    whom, time = asker_name or "you", spoken_time(asked.when, asker_name)
-    if asked.kind is GoalKind.REMIND:
-        time = "when they are back" if asker_name and asked.when.person == "" else time
-        is_waking = asked.what == WAKE_UP
-        return f"wake {whom} {time}" if is_waking else f"remind {whom} {time}{asked.what and ': '}{asked.what}"
-    if asked.kind is GoalKind.TELL:
-        return _listed_message(asked, whom, time)
-    if asked.kind is GoalKind.COME:
-        return f"be {f'at the {asked.place}' if asked.place else 'here'} {time}"
-    what = WHOSE.sub("the", asked.what) if asker_name else to_listener(asked.what)
-    if asked.kind is GoalKind.WAIT:
-        return f"{_DO_NOT.sub('not ', what)} {_AT_END.sub('for ' if asked.when.seconds else 'until ', time, count=1)}"
-    return f"{what} {time}"
-
-
-#: What begins a time at which waiting ends.
-_AT_END = re.compile(r"^(?:(?:when|at|in) )?")
-_DO_NOT = re.compile(r"(?i)^(?:do not|don't) ")
-
-
-def _listed_message(asked: Asked, asker: str, time: str) -> str:
-    """Return how it is listed that somebody is told or asked something, or that the asker is told of somebody."""
-    comes, whom = (asked.when.person or "").casefold(), asked.whom.casefold()
-    if not whom:
-        is_coming = asked.what.casefold() == f"{comes} is here"
-        return f"tell {asker} {time}" if is_coming else f"tell {asker} {time}: {asked.what}"
-    if comes and (comes.endswith(whom) or whom.endswith(comes)):
-        time = "when they come"
-    return (
-        f"ask {asked.whom} {time}: {asked.what}" if is_asked(asked.what) else f"tell {asked.whom} {time}: {asked.what}"
-    )

@@ -135,15 +135,16 @@ _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]],
     (_found(rf"{ONCE} (?P<who>{NOBODY}{NAME})(?:(?='s)'s| ) ?{COMES}"), _who),
     (_found(rf"(?:up)?on (?P<who>{NOBODY}{NAME})'s (?:return|arrival)"), _who),
     (_found(rf"should (?P<who>{NOBODY}{NAME}) (?:be )?{COMES}"), _who),
+    (_found(r"(?:up)?on (?P<who>her|his|their) (?:return|arrival|coming)"), _who),
     (_found(r"for (?:high )?(?P<named>noon|dawn|dusk|midnight|sunset|sunrise)(?P<rel>(?!))?"), _of_light),
     (_found(rf"(?:every|each)(?: single)? (?P<of>{LIGHT}|{PART}|hour|minute|day|week)(?P<also> and (?:every "
             rf"|each )?(?:{PART}))?"), _every),
     (_found(rf"(?:every|each) {AMOUNT}"), lambda match: When(every=_amount(match))),
+    (_found(rf"(?:when|once|after) {AMOUNT} (?:has|have|is|are) (?:passed|gone(?: by)?|up|over)"),
+     lambda match: When(seconds=_amount(match))),
     (_found(r"once (?:a|an|every|per) (?P<of>hour|day|week|night|morning|evening)"), _every),
     (_found(r"(?P<of>dai|hour|night)ly"), lambda match: _ly(match["of"])),
     (_found(rf"(?:in|after|within) {AMOUNT}(?: from now)?"), lambda match: When(seconds=_amount(match))),
-    (_found(rf"(?:when|once|after) {AMOUNT} (?:has|have|is|are) (?:passed|gone(?: by)?|up|over)"),
-     lambda match: When(seconds=_amount(match))),
     (_found(rf"in {BARE}"), lambda match: When(seconds=_minutes(match["n"]))),
     (_found(rf"{AMOUNT} from now"), lambda match: When(seconds=_amount(match))),
     (_found(r"in (?:a|just a) (?:(?:little|short) )?(?:while|bit)|(?:a (?:bit|little) )?later(?: on)?(?: today)?"
@@ -157,15 +158,16 @@ _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]],
     (_found(rf"{RELATION} (?:about |around |exactly )?{CLOCK}{CLOCK_ENDS}"), _of_clock),
     (_found(rf"(?P<h>{NUMBER})(?P<past>(?!))?(?P<to>(?!))?(?P<m>(?!))?(?P<word>(?!))?(?: ?(?P<ap>[ap])\.?m|"
             r" o['\u2019]?clock)"), _of_clock),
-    (_found(r"(?:(?:when|once|as soon as|after|before) )the sun (?:is |has )?(?P<up>rises?|risen|up|comes up)"),
+    (_found(r"(?:(?:when|once|as soon as|after|before) )(?:the )?sun (?:is |has )?(?P<up>rises?|risen|up|comes up)"),
      lambda _: When(hour=6.0)),
-    (_found(r"(?:when|once|as soon as|after|before) the sun (?:is |has )?(?:sets?|down|goes down)"),
+    (_found(r"(?:when|once|as soon as|after|before) (?:the )?sun (?:is |has )?(?:sets?|down|goes down)"),
      lambda _: When(hour=18.0)),
     (_found(r"(?:when|once|as soon as|before) (?:it (?:is|gets|grows) (?P<dark>dark)|night falls|night comes)"),
      lambda match: When(hour=18.0 if match["dark"] else 20.0)),
     (_found(r"when the (?:cock|rooster) crows|(?:when|once|as soon as) it(?: is|'s| gets) light"),
      lambda _: When(hour=6.0)),
-    (_found(rf"(?:(?:early|late) )?(?:in|by|during) the (?:(?:early|late) )?(?P<part>{PART})|this (?P<this>{PART})"),
+    (_found(rf"(?:(?:early|late) )?(?:(?:in|by|during|before) the|by|come|towards?|until|till) (?:(?:early|late)"
+            rf" )?(?P<part>{PART})|this (?P<this>{PART})"),
      lambda match: When(hour=PARTS[(match["part"] or match["this"]).casefold()])),
     (_found(r"at (?:the )?(?:crack|break) of (?:dawn|day)|(?:at|by|before) sun ?up"), lambda _: When(hour=6.0)),
     (_found(r"on the morrow|(?:this|the same|same) time tomorrow"), lambda _: When(hour=PARTS["morning"], days=1)),
@@ -176,6 +178,8 @@ _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]],
     (_found(r"first thing"), lambda _: When(hour=PARTS["morning"])),
     (_found(r"next week"), lambda _: When(seconds=WEEK)),
 )  # fmt: skip
+#: "Tell her that supper is at seven when she comes": the hour is a part of what is told.
+_IS = re.compile(r"(?i)\b(?:is|are|was|were|be|begins?|starts?|opens?|ends?|leaves?) $")
 _BETWEEN = re.compile(r"[\s,]*(?:and )?")
 
 
@@ -194,7 +198,9 @@ def find_when(text: str) -> tuple[int, int, When] | None:
     begin, end, when = found
     while (more := _first(line, end)) is not None:
         between = _BETWEEN.match(line, end)
-        joined = _joined(when, more[2]) if between is not None and between.end() == more[0] else None
+        is_next = between is not None and between.end() == more[0]
+        is_said = more[2].person is not None and _IS.search(line[:begin]) is not None
+        joined = _joined(when, more[2]) if is_next and not is_said else None
         if joined is None:
             break
         when, end = joined, more[1]

@@ -18,6 +18,8 @@ STAYS_SECONDS = 300.0
 GRACE = 3600.0
 #: For how long an hour counts as not over yet, in seconds: it may come between two looks.
 JUST = 2.0
+#: The longest pause after a try that did not work, in seconds; a longer one is until the next look at an old goal.
+SHORT_WAIT = 60.0
 #: The goals that need somebody to hear them.
 _FOR_EARS = frozenset({GoalKind.REMIND, GoalKind.TELL})
 
@@ -125,9 +127,14 @@ def again(goal: Goal, now: float, game: GameTime | None) -> Goal:
     return replace(goal, due=due + goal.every * (1 + max(0.0, now - due) // goal.every))
 
 
+def _waits_for_ears(goal: Goal, now: float, game: GameTime | None) -> bool:
+    """Tell whether only ears are missing. An old one is looked at once a day, and somebody may come before that."""
+    return goal.is_open and goal.kind in _FOR_EARS and now >= due_at(goal, now, game)
+
+
 def _is_ready(goal: Goal, now: float, game: GameTime | None, hears: Callable[[Goal], bool]) -> bool:
     if now < goal.next_at:
-        return False
+        return goal.next_at - now > SHORT_WAIT and _waits_for_ears(goal, now, game) and hears(goal)
     if not goal.is_open:
         return hears(goal)
     if now >= goal.made_at + OUTLIVES_VISIT:

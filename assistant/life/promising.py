@@ -7,8 +7,8 @@ from msgspec import Struct
 from mud_assistant.assistant.events.goal import Goal, GoalKind
 from mud_assistant.assistant.language.later.chores import chore_gesture
 from mud_assistant.assistant.language.later.hours import DAY, FULL_DAY, HALF_DAY, HOUR
+from mud_assistant.assistant.language.later.listed_goals import listed
 from mud_assistant.assistant.language.later.wishes import Asked
-from mud_assistant.assistant.language.promises import listed
 from mud_assistant.assistant.language.times import When
 from mud_assistant.tools.game import GameTime
 from mud_assistant.tools.text.clean import one_line

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from mud_assistant.assistant.events.events import spoken_text
 from mud_assistant.assistant.events.goal import Goal, GoalKind, GoalState
+from mud_assistant.assistant.language.later.beyond import asks_too_much
 from mud_assistant.assistant.language.later.wishes import Asked
 from mud_assistant.assistant.language.promises import accepts, promised_in
 from mud_assistant.assistant.language.several import requests_in
@@ -36,10 +37,10 @@ CANNOT, ENOUGH, NOBODY = (
 )
 #: Words without one of which no line asks for anything later, and no words of a character promise anything.
 NAMES_TIME = re.compile(
-    r"(?i)\b(?:when\w*|once|if|should|(?:un)?til+|while|whilst|every\w*|each|daily|nightly|hourly|tomorrow|tmrw?|tmw|2mor\w*"
+    r"(?i)\b(?:when\w*|once|if|should|(?:un)?til+|while|whilst|every\w*|each|daily|nightly|hourly|twice|return|tomor\w*|tmrw?|tmw|2mor\w*"
     r"|ton[iy]\w*|to?night|in|at|by|before|b4|after\w*|around|about|soon|next|later|dawn|dusk|noon|mid\w+|sun\w+|for|during"
     r"|(?:up)?on|then|(?:min(?:ute)?|hour|hr|second|sec)s?|timer|alarm|reminder|message|note|the moment|a while|as"
-    r"|o'?clock|come|this|my (?:absence|return))\b|\d"
+    r"|o'?clock|come|this|back|brb|wen|wait|stay|my (?:absence|return))\b|\d"
 )
 PROMISES = re.compile(
     r"(?i)\b(?:I|we)(?:['\u2019]?ll| will| shall| won['\u2019]?t|['\u2019]?m going| am going|['\u2019]m gonna)\b"
@@ -65,6 +66,12 @@ def _asked_of(run: Run) -> Sequence[Asked]:
     return requests_in(line) if NAMES_TIME.search(line) else ()
 
 
+def _asks_too_much(run: Run) -> bool:
+    """Tell whether the run's line asks for something later that no goal can keep."""
+    line = spoken_text(run.trigger.event) if run.trigger is not None else ""
+    return NAMES_TIME.search(line) is not None and asks_too_much(line)
+
+
 async def _keeping(context: RunContext, run: Run, call: ToolCall) -> ToolCall:
     words = call.arguments.get(SPEECH[call.name])
     if not isinstance(words, str) or call.problem:
@@ -81,6 +88,8 @@ async def _keeping(context: RunContext, run: Run, call: ToolCall) -> ToolCall:
             goals.append(goal)
         else:
             words = words.replace(one.sentence, goal, 1)
+    if not promised and not asked and _asks_too_much(run):
+        words = CANNOT
     for number, wish in enumerate(() if promised else asked):
         goal = await take_on(context, run, wish, f"{run.id}.{call.id}.{number}", len(goals))
         if isinstance(goal, Goal):
@@ -144,7 +153,7 @@ def note_promises(context: RunContext, run: Run, executed: Sequence[Executed]) -
 def may_promise(run: Run, sentence: str) -> bool:
     """Tell whether a sentence may hold a promise, so that only the whole answer shows what is promised."""
     promises = bool(PROMISES.search(sentence)) and bool(promised_in(sentence))
-    return promises or (accepts(sentence) and bool(_asked_of(run)))
+    return promises or (accepts(sentence) and (bool(_asked_of(run)) or _asks_too_much(run)))
 
 
 def _moment(context: RunContext, run: Run) -> PromiseMoment:

@@ -15,6 +15,7 @@ from mud_assistant.assistant.loop.acting import act, carry_out, outcome_of
 from mud_assistant.assistant.loop.asking import discreet
 from mud_assistant.assistant.loop.choosing import is_impulse, of_one_run
 from mud_assistant.assistant.loop.delegating import look_into
+from mud_assistant.assistant.loop.dropping import say_taken_back, take_back
 from mud_assistant.assistant.loop.granted import act_on_granted, is_granted_step, make_granted
 from mud_assistant.assistant.loop.impulse_offers import note_deed, rules_of_impulse
 from mud_assistant.assistant.loop.keeping import asker_now, given_up
@@ -99,6 +100,7 @@ async def act_unasked(context: RunContext, run: Run, left: Sequence[InterruptedS
     is_goal = by_rule is not None and bool(by_rule.goal)
     if left and is_goal and (asker := run.requester) is not None:  # with no right when they are gone
         run.progress.acts_for = asker_now(context, asker) or replace(asker, permission=0)
+    taken_back = take_back(context, run) if len(context.memory.goals) else ""
     outcome = await _take_up(context, run, left)
     if outcome is not None and not is_goal:  # what became of a goal is concluded below
         return outcome
@@ -108,6 +110,9 @@ async def act_unasked(context: RunContext, run: Run, left: Sequence[InterruptedS
         return NothingToDo("the moment for its impulse is over")
     if run.granted is not None:
         await make_granted(context, run)
+    said = await say_taken_back(context, run, taken_back) if taken_back and not run.progress.written else None
+    if said is not None:
+        return said
     await look_up_first(context, run)
     return None
 

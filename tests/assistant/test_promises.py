@@ -351,3 +351,17 @@ async def test_it_keeps_its_word_where_the_world_cannot_tell_who_somebody_is(mon
         await life.life.say("Sage, remind me in ten minutes to eat")
         await life.pass_(11 * MINUTE)
         assert "Sage: Ann, you asked me to remind you: eat." in life.heard
+
+
+@pytest.mark.parametrize(
+    ("hour", "said"),
+    [
+        (14.4, "half past two in the afternoon"), (0.1, "midnight"), (23.9, "midnight"), (11.9, "noon"),
+        (12.5, "half past twelve in the afternoon"), (3.0, "three at night"), (6.6, "half past six in the morning"),
+    ],
+)  # fmt: skip
+async def test_a_small_model_tells_the_hour_of_the_game_by_rule(hour: float, said: str) -> None:
+    async with days("Blue.", model={"asking": "plain"}, hour=lambda: hour) as life:
+        await life.life.say("Sage, what time is it?")
+        assert life.heard[-1] == f"Sage: It is about {said}."
+        assert life.life.fake.requests == []

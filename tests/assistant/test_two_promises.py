@@ -40,3 +40,11 @@ async def test_of_two_promises_the_one_that_cannot_be_kept_is_not_said() -> None
         await life.life.say("Sage, remind me in ten minutes to eat")
         assert len(await life.goals()) == 1
         assert life.heard[-1] == f"Sage: I will remind you in ten minutes to eat. {CANNOT}"
+
+
+async def test_a_plain_yes_to_what_nobody_can_keep_is_not_said() -> None:
+    async with days("Gladly.") as life:
+        for line in ("Sage, bring me an ale at noon", "Sage, wake me when the bell rings"):
+            await life.life.say(line)
+            assert life.heard[-1] == f"Sage: {CANNOT}"
+        assert await life.goals() == []

@@ -19,6 +19,7 @@ _NO_NAME = r"""
     remind|tell|let|come|be|meet|wait|stay|give|wake|go|get|at|in|on|by|every|each|no|yes|only|ever|return|join|find
     visit|remain|stand|hold|keep|mind|watch|guard|feed|sweep|water|light|check|clean|ask|say|warn|call|ping|nudge
     next|tomorrow|tonight|before|after|until|till|until|from|now|ok|okay|thanks|well|oh|because|while
+    daily|nightly|hourly
 """
 _MAY = "(?: could| would| can)?"
 _POLITE = one_of(
@@ -26,13 +27,14 @@ _POLITE = one_of(
     (?:(?:would|do|you) (?:you )?)?mind(?= \w+ing\b)|please|kindly|now|then|well|oh|ok|okay|alright|all right|and|so|but
     just|also|maybe|perhaps|yes|again|do(?! not\b)|right|great
     thanks|thank you|fine|good|um|uh|er|anyway|actually|by the way|from now on|if possible|hey|in future|in the future
-    (?:could|can|might|can't|couldn't) you|(?:will|would|won't|wouldn't) you(?! be (?:there|here|at|in)\b)
-    (?:possibly|perchance|be able to|by any chance)
+    (?:could|can|might|can't|couldn't) you
+    (?:will|would|won't|wouldn't) you(?! (?:still |also |ever )?be (?:there|here|at|in)\b)
+    (?:possibly|perchance|be (?:able|willing|happy|free|prepared|open|up) (?:to|for)|by any chance)
     (?:if|when) (?:you|it)(?:'re| are| can| could| would| please| don't| do not| have| isn't| is not)[^,]{0,30},
     (?:do you think|I wonder(?:ed)? if|I was (?:hoping|wondering if)|I hope) you (?:could|would|can|might)
     (?:is there )?any way you (?:could|would|can|might)
     (?:I'd|I would) (?:be (?:very |so |most )?(?:grateful|obliged|glad|happy)|(?:appreciate|love|like) it) if you{_MAY}
-    it(?:'d| would) be (?:great|nice|good|lovely|kind|wonderful|helpful) if you{_MAY}
+    it(?:'d| would) be (?:great|nice|good|lovely|kind|wonderful|helpful|sweet) if you{_MAY}
     (?:are|would) you (?:be )?able to|if I(?:'m| am) (?:still )?(?:here|around|about|online|awake)
     (?:is there )?any chance you (?:could|would|can|might)
     be (?:a dear|a darling|an angel|so kind|so good|sure|a good \w+|a friend|a pal)(?: (?:and|as to|to))?
@@ -41,12 +43,17 @@ _POLITE = one_of(
     I(?:'d| would) (?:like|love|prefer) (?:for )?you to|I have a favou?r to ask|I need a favou?r
     (?:do|could you do) (?:me|us) (?:a|the|this|one|an?other)?(?: \w+)? ?favou?r(?: and)?
     don't forget(?: to)?|remember(?: to)?|make sure(?! (?:that )?I\b)(?: (?:to|you|that you))?|see that you|try to
-    might you
+    if you (?:would|could|please|can|will),|might you|feel free to|go ahead and
+    I (?:would have|trust|charge|count on) you(?: to)?|your (?:task|job|duty) is to
+    I(?:'d| would) (?:appreciate|love|like) (?:it )?if you{_MAY}
     (?:promise|swear)(?: (?:to )?me)?(?: (?:to|you'll|that you'll|that you will|you will))?
     (?:may|can|could|might) I (?:please )?(?:ask|trouble|get|bother|have) you (?:please )?to
     (?:is it|would it be) (?:possible|okay|ok|all right)(?: for you)? to
     would it be too much(?: trouble)?(?: to ask(?: you)?)? to
-    you(?: (?:could|can|must|have to|may|need to|had better)|'d better)|one (?:more )?thing|a (?:small )?favou?r
+    you(?= (?:tell|say|let|give) (?:her|him|them)\b)
+    you will(?= (?:tend|mind|feed|wait|remind|meet|wake|tell)\b)
+    you(?: (?:could|can|shall|should|ought to|might|must|have to|may|need to|had better)|'d better)
+    one (?:more )?thing|a (?:small )?favou?r
     be (?:good|kind) enough to|come and|go and|(?:how|what) about we|why don't (?:you|we)|how about(?: you)?|what about
     (?:before|if) I forget
     I almost forgot
@@ -55,21 +62,23 @@ _POLITE = one_of(
 #: What a name without a comma stands before: "Ann could you", "ann remind me".
 _CALL_ENDS = r"""
     please|kindly|(?:could|can|would|will|won't) you|don't forget|remember|be sure|make sure|if you|I (?:want|need) you
-    remind|tell|let|say|come|meet|mind|wait|stay|be|give|warn|ask|sweep|check|clean
+    remind|tell|let|say|be|give|warn|ask
 """
 #: "Cocks wake me at dawn." and "Guards watch the gate." call nobody.
-_DONE_BY_MANY = "wake|feed|water|light|guard|watch|tend"
+_DONE_BY_MANY = "wake|feed|water|light|guard|watch|tend|come|meet|wait|stay|mind|sweep|check|clean"
 _LEAD = re.compile(
     rf"(?i)(?:{_CALLED})?(?:(?!\d|(?:{one_of(_NO_NAME)})\b)[\w'-]+(?: (?-i:[A-Z])\w+)?(?:[,:!;-] ?|\.\.\. ?"
     rf"| (?=(?:{one_of(_CALL_ENDS)})\b)|(?<!s) (?=(?:{_DONE_BY_MANY})\b)))?(?:(?:{_POLITE})\b[\s,:;!.-]*)*"
 )
 _FRIEND = r"(?:my )?(?:friend|dear|sir|madam|lad|love|mate|good \w+|old \w+)"
 _ENDS = r"""
-    please|ok|okay|alright|all right|(?:will|would|could|can|won't) you(?: please)?|thanks(?: a lot)?|thank you|cheers
+    please(?: and thank you)?|ok|okay|alright|all right|(?:will|would|could|can|won't) you(?: please)?|thanks(?: a lot)?
+    thank you|cheers
     much appreciated|be a dear|don't (?:worry|fret)|never fear|fear not|of course
     as (?:you wish|agreed|promised)
     I (?:promise|swear|give you my word)|you have my word|mark my words|(?:up)?on my (?:word|honou?r)|if need be
-    if it(?:'s| is) no trouble|(?:and )?don't (?:forget|be late)|without fail|for sure|if possible|for me please
+    if it(?:'s| is) no trouble|(?:and )?don't (?:forget|be late)|without fail|for sure|say|let's say
+    if possible|for me please
     if you (?:can|could|would|will|please|don't mind|like|may|wish|want|get a chance|be so kind)
 """
 #: What is said at the end of a clause for politeness, or to somebody by name.
@@ -100,16 +109,27 @@ def may_name_time(text: str) -> bool:
     return core != (put := as_mostly_put(core)) and find_when(put) is not None
 
 
-def clauses_of(text: str) -> Iterator[Clause]:
-    """Yield the clause that a text begins with, without each of the times that it names."""
-    core = as_mostly_put(_plain(_ASIDE.sub(r"\1", text)))
-    if away := AWAY.search(core):
-        yield Clause(_without(core, *away.span()), When(person=""), away[0].strip(" ,"))
+def request_of(sentence: str) -> str:
+    """Return a sentence from the verb of what it asks for on, without calls and polite words."""
+    return TAIL.sub("", as_mostly_put(_plain(_ASIDE.sub(r"\1", sentence))))
+
+
+def clauses_of(sentence: str) -> Iterator[Clause]:
+    """Yield the clause that a sentence begins with, without each of the times that it names."""
+    core = as_mostly_put(_plain(_ASIDE.sub(r"\1", sentence)))
+    first = find_when(core)
+    if (away := AWAY.search(core)) and (first is None or not (first[2].every or first[2].person)):
+        text = re.sub(r", [\w'-]+$", "", _without(core, *away.span()))
+        yield Clause(text, When(person=""), away[0].strip(" ,"))
     at = 0
     while (found := find_when(core[at:])) is not None:
         begin, end, when = found[0] + at, found[1] + at, found[2]
+        text = _without(core, begin, end)
         yield Clause(
-            _without(core, begin, end), when, core[begin:end], _NAMED.fullmatch(core[:begin].rstrip(" ,")) is not None
+            AWAY.sub("", text).strip(" ,") if when.every or when.person else text,
+            when,
+            core[begin:end],
+            _NAMED.fullmatch(core[:begin].rstrip(" ,")) is not None,
         )
         at = end
     if (span := _FOR.search(core)) and (found := find_when(f"in {core[span.end() :]}")):
@@ -131,7 +151,9 @@ def _plain(text: str) -> str:
         return core
     if (past := re.match(rf"(?i)(?:{'|'.join(_PAST)})\b", core)) is not None and _WISHES.search(whole):
         return f"{_PAST[past[0].casefold()]}{core[past.end() :]}"
-    ing = re.match(r"(?i)([a-z]+)ing\b", core)
+    if _WISHES.search(whole) and (past := re.match(r"(?i)([a-z]*[aeiou][a-z]+)ed\b", core)) is not None:
+        return f"{past[1]}{core[past.end() :]}"
+    ing = re.match(r"(?i)([a-z]*[aeiouy][a-z]*)ing\b", core)
     if ing is None:
         return core
     return f"{_STEMS.get(ing[1].casefold(), ing[1])}{core[ing.end() :]}"

@@ -28,7 +28,8 @@ NUMBERS = {word: float(at) for at, word in enumerate(NUMBERS_TEXT.split(), 1)}
 AMOUNTS = NUMBERS | {
     "a": 1.0, "an": 1.0, "a couple of": 2.0, "couple of": 2.0, "a few": 3.0, "few": 3.0, "half": 0.5, "half a": 0.5,
     "half an": 0.5, "fifteen": 15.0, "twenty": 20.0, "thirty": 30.0, "forty": 40.0, "forty-five": 45.0, "fifty": 50.0,
-    "sixty": 60.0, "a dozen": 12.0, "a quarter of an": 0.25, "three quarters of an": 0.75, "other": 2.0, "a half": 0.5,
+    "sixty": 60.0, "a dozen": 12.0, "a quarter of an": 0.25, "three quarters of an": 0.75,
+    "a quarter": 0.25, "quarter of an": 0.25, "other": 2.0, "a half": 0.5,
 }  # fmt: skip
 AMOUNTS |= {
     f"{tens}{link}{one}": AMOUNTS[tens] + NUMBERS[one]
@@ -99,11 +100,14 @@ COMES = (
     r"|pops?|swings?|strolls?|goes) (?:back|in(?:side)?|by|home|here|round|around|over|along|through|past|down|up"
     r"|on(?:line)?)\b"
     r"|(?:comes?|returns?|returned|arrives?|arrived|(?:shows?|shown|turns?|turned) up|appears?|visits?|enters?"
-    r"|logs? (?:back )?(?:in|on)|pass(?:es)?(?: by)?|back|here|around|home|present|online"
+    r"|logs? (?:back )?(?:in|on)|asks?(?: (?:for|after|about) (?:me|us)| where I (?:am|was|went))?"
+    r"|pass(?:es)?(?: by)?|back|here|around|home|present|online"
     r"|(?:on|in)(?=\W*$|[,;:]| (?:remind|tell|ask|let|say|give)\b)|near(?:by)?|awake"
-    r"|wakes?(?: up)?|makes? it|sets? foot|rides? in|joins?)\b)"
-    r"(?: (?:back|again|here|in|home|by|round|around|over|next|through|to you|to (?:the|this|your|see) \w+"
-    r"|from (?:the |my )?\w+|the (?:room|door|shop|house|inn)|this way|(?:looking|asking|calling) for (?:me|us"
+    r"|wakes?(?: up)?|makes? it|sets? foot|rides? in|joins?|shows? (?:(?:her|his|their) face)?|coming)\b)"
+    r"(?: (?:(?:to|through|into|past) (?:the|this"
+    r"|that|your|my|see) \w+|back|again|here|in|home|by|round|around|over|next|through|to you"
+    r"|from (?:the |my )?\w+|the (?:room|door|shop|house|inn|gate|hall|garden|tavern|village|bridge)"
+    r"|this way|(?:looking|asking|calling) for (?:me|us"
     r"|you))\b)*"
 )
 ONCE = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from mud_assistant.assistant.language.later.hours import AMOUNT, CLOCK, NAME, NOBODY
+from mud_assistant.assistant.language.later.hours import AMOUNT, CLOCK, LIGHT, NAME, NOBODY
 from mud_assistant.assistant.language.times import find_when
 
 _TIMER = r"(?:timer|alarm(?: clock)?|reminder|alert)"
@@ -19,7 +19,7 @@ _TIMERS = (
     (re.compile(rf"(?i)^{_SET}(?P<time>{AMOUNT})[ -]{_TIMER}{_FOR_WHAT}"), r"remind me in \g<time> about"),
     (re.compile(rf"(?i)^{_SET}{_TIMER},?(?: (?:for|in|to go off in))? (?P<time>{AMOUNT})(?: from now)?"
                 rf"(?=\W*$|[:,-]| (?:to|for|about|that|please|thanks)\b){_FOR_WHAT}"), r"remind me in \g<time> about"),
-    (re.compile(rf"(?i)^{_SET}{_TIMER} (?:for|at|to go off at) (?P<time>{CLOCK})"), r"remind me at \g<time>"),
+    (re.compile(rf"(?i)^{_SET}{_TIMER} (?:for|at|to go off at) (?P<time>{CLOCK}|{LIGHT})\b"), r"remind me at \g<time>"),
     (re.compile(rf"(?i)^(?:(?:give (?:me|us)|wait|count) )?(?P<time>{AMOUNT})(?: from now)?"
                 r"(?:[:,-]+ ?(?:and )?(?:then )?| and then | then | and )"
                 r"(?=(?:please )?(?:remind|tell|wake|call|ping|poke|nudge|give|let|shout|holler|yell)\b)"),
@@ -33,7 +33,11 @@ _ONE = "(?:a|my|this|one)"
 _MESSAGES = tuple(
     re.compile(rf"(?i)^{whom}{_THEY_COME}(?: ?[:,-]+| that\b| saying(?: that)?\b) (?P<what>.+)")
     for whom in (
-        rf"(?:(?:take|leave|pass on|relay|keep) )?(?:{_ONE} )?(?:message|note|word) (?:for|to) (?P<whom>{_NAMED})",
+        (
+            rf"(?:(?:take|leave|pass(?: on| along)?|relay|keep|deliver|get) )?(?:{_ONE} )?(?:message|note|word)"
+            rf" (?:on )?(?:for|to) (?P<whom>{_NAMED})(?: (?:for|from) me)?"
+        ),
+        rf"pass (?:it |this |the word )?(?:on|along) to (?P<whom>{_NAMED})",
         rf"(?:leave|give) (?P<whom>{_NAMED}) (?:a|this|my) (?:message|note)(?: from me)?",
     )
 )
@@ -46,7 +50,10 @@ _EXPECTED = re.compile(
 )
 _SAID_BEFORE = re.compile(
     r"(?i)(?:(?:okay|ok|so|well|now|right)[, ]+)*(?P<front>[^,;.!?]+)(?:[,;]| -) (?:so |and |then )*"
-    r"(?:please |(?:can|could|would|will) you (?:please )?)?remind (?:me|us)(?: please| then)?\W*"
+    r"(?:please |(?:can|could|would|will) you (?:please )?)?(?:remind (?:me|us)(?: please| then)?"
+    r"|(?:tell|warn|call|ping|poke|nudge|let|alert) (?:me|us)(?: know)?(?: then|\W*$)"
+    r"|give (?:me|us) a (?:nudge|shout|poke|call|sign)(?: then)?"
+    r"|(?:tell|warn|call|ping|poke|nudge|let|alert) (?:me|us)(?: know)? when it(?:'?s| is) (?:time|so)(?: to go)?)\W*"
 )
 _WHEN_THEY = re.compile(
     r"(?i)\b(when|once|if|as soon as|the moment|next time|should) (?:he|she|they)"
@@ -75,8 +82,18 @@ def _unquoted(line: str, quoted: re.Match[str]) -> str:
     return quoted[0][1:-1] if _TO_BE_SAID.search(line[: quoted.start()]) else " "
 
 
+#: "Feed chickens every morning": verbs that are no nouns, before a thing without an article.
+_NO_ARTICLE = re.compile(
+    r"(?i)^(feed|clean|tend|polish|prune|milk|groom|scrub|wash|sweep|ring|water|light)"
+    r" (?!(?:the|my|your|our|his|her|its|their|these|those|this|that|all|both|each|me|us|you|it|him"
+    r"|them|up|out|off|an?|at|in|on|to|and|every|for|is|are|was|has)\b)(?=[a-z]+(?: [a-z]+)?"
+    r" (?:every|each|daily|nightly)\b)"
+)
+
+
 def as_mostly_put(clause: str) -> str:
     """Return a clause, from its verb on, as such a thing is mostly asked for."""
+    clause = _NO_ARTICLE.sub(r"\1 the ", clause)
     for pattern, other in _TIMERS:
         if (found := pattern.match(clause)) is not None:
             rest = _PLEASE.sub("", clause[found.end() :]).strip(" :,-")

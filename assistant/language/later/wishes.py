@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from mud_assistant.assistant.events.goal import GoalKind
 from mud_assistant.assistant.language.later.chores import CHORE, split_place
 from mud_assistant.assistant.language.later.hours import NAME, NOBODY
-from mud_assistant.assistant.language.persons import to_second
+from mud_assistant.assistant.language.persons import to_listener
 from mud_assistant.assistant.language.times import PRONOUNS, When, bare_name
 
 #: What somebody is reminded of who asks to be woken.
@@ -50,7 +50,7 @@ class Clause(Struct, frozen=True):
 _PLACE_WORDS = r"(?:(?:the|my|your|our|his|her|this|that) )?(?P<place>[\w'-]+(?: [\w'-]+){0,3}?)"
 _NO_PLACE = (
     r"(?!(?:ease|peace|rest|once|least|all|bed|sleep|hell|war|work|me|us|it|you|life|touch|trouble|love"
-    r"|time|grips|terms)\b)"
+    r"|time|grips|terms|think|see|mind|blows|know|light)\b)"
 )
 _AT = rf"(?:at|to|in|into|by|near|outside|inside|behind|under|on) {_NO_PLACE}{_PLACE_WORDS}"
 _GOES_ON = (
@@ -67,16 +67,17 @@ _REMIND = re.compile(
 )
 _WAKE = re.compile(
     r"(?i)(?:(?:wake|rouse|awaken|get) (?:me|us)(?: up)?|shake (?:me|us) awake"
-    r"|give (?:me|us) a wake-?up call)\b(?:,? (?:and|so|or|to|for|we"
-    r"|I) .*)?"
+    r"|give (?:me|us) a wake-?up call)\b(?:,? (?:and|so|or|to|for|we|I|I'm|it|it's) .*)?"
 )
 _KNOW = re.compile(
     r"(?i)(?:(?:come |go )?(?:and )?(?:let (?:me|us) know|(?:tell|warn|alert|notify|inform|call|ping|nudge"
     r"|poke|tap|buzz|text|message|msg|page|hail|ring|fetch|get"
     r"|find|wake"
-    r"|signal|summon) (?:me|us)|send (?:for me|me word)|give (?:me|us) a (?:shout|nod|sign|word|call|wave|holler"
+    r"|signal|summon|wave|grab|hail|kick|show) (?:me|us)(?: over| down)?|send (?:for me|me word)|give (?:me|us) a"
+    r" (?:shout|nod|sign|word|call|wave|holler"
     r"|nudge|poke|knock|prod|tap|buzz|ring|yell|shake|heads[ -]?up)|drop (?:me|us) a (?:line|note|word)"
-    r"|I(?: really)?(?: (?:want|need)| would like|'d like|'d love) to (?:know|be told|hear(?: (?:of|about) it)?)"
+    r"|I(?: really| must)?(?: (?:want|need|have)| would like|'d like|'d love|(?<=must))(?: to)? (?:know|be told"
+    r"|hear(?: (?:of|about) it)?)"
     r"|(?:shout|yell|call out|sing out|holler)(?: (?:for|at|to) (?:me|us))?|say (?:so|something)))"
     r"(?: (?:up|quietly|at once|right away|immediately|straight away|please))*"
 )
@@ -104,7 +105,7 @@ _GREET = re.compile(
     rf"|(?P<greet>greet|thank) {_WHOM.replace('whom', 'known')})(?: (?:from|for) me)?(?: for (?P<thanks>.+))?"
 )
 _TO_SEE = r"(?:,? (?:and )?(?:to )?(?:see|find|meet|join|visit) (?:me|us))?"
-_BACK = r"(?: (?:back|over|down|up|along|round|around|out|here|again))*"
+_BACK = r"(?: (?:back|home|over|down|up|along|round|around|out|here|again))*"
 _MEET = (
     r"(?:(?:let's|let us|shall we|can we|could we) meet(?: up)?|(?:(?:come|go) (?:and )?)?(?:meet|join|find|visit|see"
     r"|wait for|await)(?: with)? (?:me|us)|meet)(?: (?:up|again|here|there|back|for (?:an? )?\w+))*"
@@ -116,10 +117,13 @@ _COME = tuple(
     for verb in (rf"(?:come|return|get|go|walk|head|run){_BACK}", _BE, _MEET, _DROP_IN)
 )
 _VAGUE = re.compile(r"(?i)\b(?:some ?times?|some ?day|one (?:day|of these days)|eventually)\b")
+#: So long somebody waits who waits for now, in seconds.
+_NOW_SECONDS = 60.0
 _STAYS = r"(?:wait|stay|remain|stand|hold|hang on|linger|sit|rest|keep watch|stand guard|keep still)"
 _NOT_GO = r"(?:don't|do not|never) (?:you )?(?:move|go|leave|stir|budge|wander|run|walk|follow)"
 _HERE = (
-    rf"(?: (?:right|just|still|put|here|there|where you are|in this (?:spot|room|place|position|post)|by the \w+"
+    rf"(?: (?:right|just|still|put|here|there|outside|inside|upstairs|downstairs|in this (?:spot|room|place"
+    rf"|position|post)|by the \w+"
     rf"|for me|with (?:the |my |your )?\w+|on|off|away"
     rf"|anywhere|me|us|this (?:spot|room|place|position|post)|from here|a (?:bit|while|moment)|{_AT}))"
 )
@@ -127,17 +131,18 @@ _WAIT = re.compile(
     rf"(?i)(?:{_STAYS}|be(?= (?:right )?(?:here|there|at|in)\b)|{_NOT_GO}){_HERE}*(?:,? (?:and|please|or) .*|, .*)?"
 )
 _PLACED = re.compile(
-    r"(?i)\b(?:here|there|put|where you are|this (?:spot|room|place|position|post)|still|anywhere|move|budge|stir)\b"
+    r"(?i)\b(?:here|there|put|where you are|this (?:spot|room|place|position|post)|still|anywhere|move|budge|stir"
+    r"|with (?:my|the|our) \w+|(?:don't|do not|never) (?:you )?(?:leave|go))\b"
 )
 #: Until the asker is back, however it is said.
 AWAY = re.compile(
-    r"(?i),? ?\b(?:(?:until|till|'?til|while|whilst) I(?:'m|'ve)?\b[^,.!?]*"
+    r"(?i),? ?\b(?:(?:until|till|'?til|while|whilst) I(?:'m (?:gone|away|out|back)(?= (?:tell|say|let|ask)\b)"
+    r"|(?:'m|'ve)?\b[^,.!?]*)"
     r"|(?:for|in|during|after|(?:up)?on) my (?:absence|return))"
 )
 _GUARDS = re.compile(
     r"(?i)(?:watch|guard|mind|protect|look after|keep an eye on|take care of|keep watch over) (?P<what>.+)"
 )
-_ENDS = re.compile(r"(?i)[\s,.!?;:-]+$")
 
 
 def asked_in(clause: Clause) -> Asked | None:
@@ -152,7 +157,7 @@ def asked_in(clause: Clause) -> Asked | None:
 def _reminding(clause: Clause) -> Asked | None:
     if _WAKE.fullmatch(clause.text) and clause.when.person is None:
         return Asked(GoalKind.REMIND, clause.when, WAKE_UP)
-    if clause.when.person and _KNOW.fullmatch(clause.text):
+    if clause.when.person and (_KNOW.fullmatch(clause.text) or clause.text[:4].casefold() == "say "):
         return None  # "Nudge me when Ann comes."
     found = _REMIND.fullmatch(clause.text) or _KNOW_THAT.fullmatch(clause.text)
     if found is None or re.match(r"(?i)(?:who|what|where|when|why|how|which)\b", found["what"] or ""):
@@ -210,12 +215,13 @@ def _waiting(clause: Clause) -> Asked | None:
     if clause.when.every:
         return None
     is_away = clause.when.person == "" and clause.said.casefold().startswith(("till", "until", "til", "'til", "while"))
-    if (is_away or clause.said == "for") and _GUARDS.fullmatch(clause.text) and CHORE.fullmatch(clause.text):
+    if (is_away or (clause.said == "for" and CHORE.fullmatch(clause.text))) and _GUARDS.fullmatch(clause.text):
         return Asked(GoalKind.WAIT, clause.when, _small(clause.text))
     found = _WAIT.fullmatch(clause.text)
-    if found is None:
+    if found is None or (clause.said == "for" and (clause.when.seconds or 0.0) <= _NOW_SECONDS):
         return None
-    is_until = re.match(r"(?i)until|till|'?til|for|while|in my|during|when", clause.said) is not None
+    is_until = re.match(r"(?i)until|till|'?til|for|while|in my|during", clause.said) is not None
+    is_until = is_until or (clause.when.person is not None and clause.said.casefold().startswith("when"))
     is_enough = found["place"] or _PLACED.search(clause.text) or clause.when.person == ""
     place, when = found["place"] or "", clause.when
     if when.person is not None and when.person.casefold() in PRONOUNS:
@@ -234,7 +240,7 @@ def _coming(clause: Clause) -> Asked | None:
         return None
     if re.match(r"(?i)\w+(?: along| out| away)? with (?:me|us|you)\b", clause.text):
         return None  # to walk beside somebody is no place to be at
-    place = re.sub(r"(?i)^(?:the|this|here)\b ?", "", found["place"] or "")
+    place = re.sub(r"(?i)^(?:the|this|here|place|spot)\b ?", "", found["place"] or "")
     if (clause.when.every and not place) or _VAGUE.search(clause.text):
         return None  # "I will be here, as I am every day."
     return Asked(GoalKind.COME, clause.when, place=place)
@@ -277,24 +283,5 @@ def is_asked(message: str) -> bool:
     return re.match(r"(?i)whether\b", message) is not None
 
 
-def to_listener(text: str) -> str:
-    """Return what somebody asks to be reminded of as it is told to them: "my hens" becomes "your hens"."""
-    parts = re.split(r"(?i)\b(you(?:rs?)?)\b", text)
-    turned = [_TO_ME.get(part.casefold(), "") or (to_second(part) or part if part.strip() else part) for part in parts]
-    whole = "".join(
-        each if not at or each in _TO_ME.values() else _like(each, parts[at]) for at, each in enumerate(turned)
-    )
-    return _like(whole, text)
-
-
-_TO_ME = {"you": "me", "your": "my", "yours": "mine"}
-
-
 def _small(text: str) -> str:
     return text[:1].lower() + text[1:]
-
-
-def _like(text: str, other: str) -> str:
-    """Return a text with a small first letter where the other has one."""
-    small = other[:1].islower() or other.startswith(("I ", "I'"))
-    return text[:1].lower() + text[1:] if small and text else text

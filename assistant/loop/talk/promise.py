@@ -1,17 +1,20 @@
-"""Answers by rule what a small model cannot: a request for later, and what the character has promised."""
+"""Answers by rule what a small model cannot: a request for later, what the character has promised, and the hour."""
 
 from __future__ import annotations
 
 import re
 
 from mud_assistant.assistant.events.goal import Goal
+from mud_assistant.assistant.language.later.beyond import asks_too_much
+from mud_assistant.assistant.language.later.hours import NUMBERS_TEXT
 from mud_assistant.assistant.language.several import requests_in
 from mud_assistant.assistant.life.peace import wish_in
-from mud_assistant.assistant.loop.promise_goals import take_on
+from mud_assistant.assistant.loop.promise_goals import CANNOT, take_on
 from mud_assistant.assistant.loop.run import Run, RunContext
 from mud_assistant.assistant.loop.speech.manner import response_of, speech_call
 from mud_assistant.assistant.loop.talk.question import Question, without_name
 from mud_assistant.llm import LLMResponse
+from mud_assistant.tools.game import game_time
 from mud_assistant.tools.trust import may_hear
 
 #: Said to a player who does not want to be spoken to first, or does again: it is kept beside the answer.
@@ -27,6 +30,15 @@ _ASKS = re.compile(
 )
 
 
+_ASKS_HOUR = re.compile(
+    r"(?i)\b(?:what(?:'s| is) the (?:time|hour)|what (?:time|hour) is it|do you (?:know|have) the (?:time|hour)"
+    r"|how late is it)\b(?! (?:of|to|for|in|at|when)\b)"
+)
+#: The parts of a day, each from an hour on.
+_PARTS = ((5, "in the morning"), (12, "in the afternoon"), (18, "in the evening"), (22, "at night"))
+_HALF = 30
+
+
 async def tell_promise(context: RunContext, run: Run, asked: Question) -> LLMResponse | None:
     """Return the words that take on or refuse what a line asks for later, or that list what was promised.
 
@@ -37,6 +49,8 @@ async def tell_promise(context: RunContext, run: Run, asked: Question) -> LLMRes
     line = without_name(asked.text, asked.view.name)
     if wish_in(line) is not None:
         return _said(context, run, AS_YOU_WISH)
+    if _ASKS_HOUR.search(line.replace("\u2019", "'")) and (now := game_time(context.body.world)) is not None:
+        return _said(context, run, hour_told(now.hour))
     if _ASKS.search(line):
         return _said(context, run, promises_told(context, run))
     sentences: list[str] = []
@@ -46,7 +60,20 @@ async def tell_promise(context: RunContext, run: Run, asked: Question) -> LLMRes
         sentences.append(goal if isinstance(goal, str) else _PROMISES[turn].format(goal=goal.text))
         if isinstance(goal, str):
             break
+    if not sentences and asks_too_much(asked.heard):
+        sentences.append(CANNOT)
     return _said(context, run, " ".join(sentences)) if sentences else None
+
+
+def hour_told(hour: float) -> str:
+    """Say which hour of the day it is, to the next half hour: "It is about half past two in the afternoon."."""
+    half_hours = round(hour * 60 / _HALF) % 48
+    whole, is_half = divmod(half_hours, 2)
+    if half_hours in (0, 24):
+        return f"It is about {'noon' if half_hours else 'midnight'}."
+    part = next((part for start, part in reversed(_PARTS) if whole >= start), _PARTS[-1][1])
+    name = NUMBERS_TEXT.split()[(whole - 1) % 12]
+    return f"It is about half past {name} {part}." if is_half else f"It is about {name} {part}."
 
 
 def promises_told(context: RunContext, run: Run) -> str:

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from mud_assistant.assistant.events.goal import GoalKind
 from mud_assistant.assistant.language.later.chores import chore_gesture
 from mud_assistant.assistant.language.later.hours import DAY, HOUR, MINUTE
+from mud_assistant.assistant.language.later.listed_goals import listed
 from mud_assistant.assistant.language.later.wishes import Asked
-from mud_assistant.assistant.language.promises import accepts, listed, promised_in, request_in
+from mud_assistant.assistant.language.promises import accepts, promised_in, request_in
 from mud_assistant.assistant.language.times import When
 from mud_assistant.assistant.loop.promise_goals import NAMES_TIME, PROMISES
 

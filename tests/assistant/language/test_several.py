@@ -2,7 +2,7 @@
 
 import pytest
 
-from mud_assistant.assistant.language.promises import listed
+from mud_assistant.assistant.language.later.listed_goals import listed
 from mud_assistant.assistant.language.several import requests_in
 
 

@@ -1,0 +1,198 @@
+"""Puts old words, learners' words and plays on words as plain English, before a line is read for a request. Pure.
+
+What it returns says the same. A line that has none of these words stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+
+from mud_assistant.assistant.language.later.hours import AMOUNT
+
+#: Old words, and what is said now.
+_OLD_TEXT = """
+    thou=you thee=you ye=you thy=your thine=your hither=here thither=there morn=morning eve=evening
+    eventide=dusk even-tide=dusk ere=before tarry=wait bide=wait abide=wait 'tis=it's doth=does dost=do hath=has
+    art=are cometh=comes returneth=returns arriveth=arrives entereth=enters passeth=passes shalt=shall wilt=will
+    canst=can wouldst=would couldst=could shouldst=should prithee=please anon=soon nigh=near forthwith=now
+"""
+_OLD = dict(pair.split("=") for pair in _OLD_TEXT.split())
+_OLD_WORD = re.compile(rf"(?i)(?<![\w'-])(?:{'|'.join(map(re.escape, _OLD))})(?![\w'-])")
+#: An old line has one of these; "eve" alone may be a name, and "art" is a thing.
+_IS_OLD = re.compile(
+    r"(?i)\b(?:thou|thee|thy|thine|ye|hither|morn|the morrow|eventide|each eve|every eve|at eve|ere|tarry|abide|bide"
+    r"|prithee|\w+eth|shalt|wilt|shouldst|wouldst|canst|couldst|anon)\b"
+)
+_BEGS = r"I (?:do )?(?:pray|beg|beseech|implore|entreat|bid|charge)(?: of)? (?:you|thee)\b"
+_KNOW = (
+    r"(?:shout|yell|holler|call|ping|nudge|poke|tell|warn|buzz|tap|message|text|signal|wave|let|give|drop)"
+    r"(?: (?:at|to|for|out to))? me(?: (?:know|a \w+))?"
+)
+_BACK = (
+    r"(?:(?:I'll )?brb|be right back|(?:I(?:'ll| will| shall)|gonna) (?:be|come) (?:right |straight )?back(?:"
+    r" (?:soon|shortly"
+    r"|in (?:an? )?\w+(?: \w+)?))?|I(?:'ll| will| shall) return(?: (?:soon|shortly))?|I (?:won't|shan't|will not) be"
+    r" (?:long"
+    r"|gone long|a \w+)|back (?:soon|in (?:an? )?\w+(?: \w+)?))"
+)
+_STAY = (
+    r"(?:wait|stay|remain|stand guard|hang on|keep watch|watch|guard|mind|keep an eye on|look after"
+    r"|(?:don't|do not|never) (?:go|leave|move|wander|run off))"
+)
+_LEAVES = (
+    rf"(?:{_BACK}|(?:I(?:'m| am) (?:off|going|away)|I(?:'ll| will)? (?:have to |need to |must |want to |should"
+    rf" )?(?:go|fetch|get|bring|leave|run|nip|pop|pee|use)|back)"
+    rf" ?[^,;.!]*)"
+)
+_DONE_TEXT = "lit=light fed=feed swept=sweep wound=wind clean=clean tidy=tidy full=fill trimmed=trim tidied=tidy"
+_DONE = dict(pair.split("=") for pair in _DONE_TEXT.split())
+_WOKEN_TEXT = (
+    "woken=wake awakened=wake roused=wake reminded=remind told=tell called=call fetched=fetch warned=warn "
+    "notified=notify nudged=nudge alerted=alert"
+)
+_WOKEN = dict(pair.split("=") for pair in _WOKEN_TEXT.split())
+
+
+def _wished(match: re.Match[str]) -> str:
+    return f"please {_WOKEN[match['done'].casefold()]} me"
+
+
+#: Each of them is tried in turn, at any place of the line.
+_PUT = (
+    (re.compile(rf"(?i),? ?\b{_BEGS},?"), " "),
+    (re.compile(r"(?i)\bpray(?:,| you,?)? (?=\w+)(?!for\b|to\b)"), "please "),
+    (re.compile(r"(?i)\b(?:mine|thine) (?=own\b|[aeiou])"), "my "),
+    (re.compile(r"(?i)\b(?:fail|forget) (?:you )?not to "), "please "),
+    (re.compile(r"(?i)\b(?:and )?see that you (?:do )?(?=\w)"), "please "),
+    (re.compile(r"(?i)^here (?=again|at |in |before |by |on |when |tomorrow)"), "come here "),
+    (re.compile(r"(?i)\bcome you "), "come "),
+    # As learners put it.
+    (re.compile(r"(?i)(?:^|(?<=[,.;!:] ))(?:you please|please you|please to|you must to|you to) (?=\w)"), "please "),
+    (re.compile(r"(?i)^you (?=(?:\w+ ){1,12}.*\b(?:please|ok|okay|yes)\W*$)(?!are\b|have\b|do\b|did\b|will\b|said\b"
+                r"|were\b|told\b|know\b|see\b|look\b|can\b|could\b|would\b)"), "please "),
+    (re.compile(r"(?i)\bsay (?=(?:him|her|them|me|us) \w)"), "tell "),
+    (re.compile(r"(?i)\b(remind me (?:[^.!?]* )?)for (?=(?:buy|go|take|make|eat|feed|close|open|call|bring|pay)\b)"),
+     r"\1to "),
+    # What somebody wants to be, to have, or to have done.
+    (re.compile(r"(?i)\bI(?: would|'d)? (?:wish|want|need|like|love|have) to be (?P<done>woken|awakened|roused|reminded"
+                r"|told|called|fetched|warned|notified|nudged|alerted)(?: up)?\b"), _wished),
+    (re.compile(r"(?i)\b(?:(?:is|would) it (?:be )?(?:possible|okay|ok|all right) (?:for me )?to |(?:can|could|may"
+                r"|might) I (?:please )?|I(?: would|'d) (?:like|love) (?:to )?)(?:get|have|receive) a (?=reminder|nudge"
+                r"|wake|shout|heads)"), "give me a "),
+    (re.compile(r"(?i)\bwake up call\b"), "wake-up call"),
+    (re.compile(r"(?i)\b(please |can you |could you |would you |^)remember (?=me (?:to|in \w+ \w+|at|about|of)\b)"),
+     r"\1remind "),
+    (re.compile(r"(?i)\bI (?:need|want|expect) you (?:to be )?(?=back\b|here\b|there\b|(?:at|in|by) (?:the|my|our) )"),
+     "be "),
+    (re.compile(r"(?i)\b(?:make sure|see to it|see) (?:that )?(?P<who>(?-i:[A-Z])[a-z]+) (?:hears|knows|learns|is told"
+                r"|gets told)(?: that| about| of)?"), r"tell \g<who> that"),
+    (re.compile(r"(?i)\b(?:hand|bring) (?=\w+ my (?:greetings|regards|love|thanks))"), "give "),
+    (re.compile(r"(?i)\bbid (?P<who>[A-Za-z]+) (?=welcome|good|farewell)"), r"tell \g<who> "),
+    (re.compile(r"(?i)\bI(?:'d| would) (?:appreciate|like|love|need|want) a reminder\b|\bI could use a reminder\b"),
+     "remind me"),
+    (re.compile(r"(?i)\b(?:don't|do not|never) let me (?:over)?sleep (?:past|beyond|after|longer than|until) "),
+     "wake me at "),
+    (re.compile(r"(?i)(\b(?:remind|tell) me) next time we (?:meet|speak|talk)"), r"\1 next time I'm here"),
+    (re.compile(r"(?i)(?:^|(?<=, ))(?P<call>shout|whistle|yell|holler) (?=if |when |once )"), r"\g<call> for me "),
+    (re.compile(r"(?i)\btell anyone called (?P<who>\w+) who (?P<does>comes|stops|drops|passes) by"),
+     r"when \g<who> comes, tell \g<who>"),
+    (re.compile(r"(?i)\b(?P<front>(?:if|when|once) [A-Z]\w+ (?:comes|asks)(?: \w+){0,2}?(?: looking| asking)? for me),"
+                r" (?=I(?:'m| am| have|'ve| went))"), r"\g<front>, tell her "),
+    (re.compile(r"(?i)^(I(?:'m| am|'ve| have|'ll)? [^.!?]*)[.!] (?=(?:(?:please|so|can you|could you) )?"
+                r"(?:remind|wake|tell|call|warn|ping|poke) me(?: then)?\W*$)"), r"\1, "),
+    (re.compile(r"(?i)^(?:I have|here is|here's|this is) (?=(?:a|my|one) (?:message|note|word) for )"), "take "),
+    (re.compile(r"(?i)\bpass (?P<what>my (?:thanks|regards|greetings|love|apologies)) (?:on )?to (?P<who>[A-Za-z]+)"),
+     r"give \g<who> \g<what>"),
+    (re.compile(r"(?i)\bhappen to (?=see|meet)"), ""),
+    (re.compile(r"(?i)\bhave (?P<who>(?-i:[A-Z])[a-z]+) (?=wait|come|meet|bring|write|look|give|go|stay)"),
+     r"tell \g<who> to "),
+    (re.compile(r"(?i)\b(?P<time>(?:every|each) \w+),? you (?=(?:feed|tend|water|sweep|clean|light|mind|check)\b)"),
+     r"\g<time> "),
+    (re.compile(r"(?i)\bmove an (?:inch|hair)\b"), "move"),
+    (re.compile(r"(?i)^(?:we meet|see you|wait) (?=(?:at|by|in|on) the (?!morning|evening|afternoon)\w+(?: \w+)?"
+                r" (?:at|in) \w+(?: then)?(?:, (?:ok|okay|deal|yes))?\W*$)"), "meet me "),
+    # Coming.
+    (re.compile(r"(?i)\bI(?:'ll| will) wait for you (?=(?:at|by|in) (?:the|my|our) )"), "meet me "),
+    (re.compile(r"(?i)^meet you (?=(?:at|by|in) )"), "meet me "),
+    (re.compile(r"(?i)\b(?:attend|rejoin|attend on|await) (?=me (?:at|by|in|here)\b)"), "join "),
+    (re.compile(r"(?i)\bcheck back (?=here|in|at)"), "come back "),
+    (re.compile(r"(?i)^you and me,? (?:at )?(?=the )"), "meet me at "),
+    (re.compile(r"(?i)\b(?:get yourself|betake yourself|make your way|find your way|hie (?:you|yourself))\b"), "go"),
+    (re.compile(r"(?i)\blook me up\b"), "visit me"),
+    (re.compile(r"(?i)\b(?:arrive|report|present yourself) (?=(?:at|in) )"), "be "),
+    (re.compile(r"(?i)\bcome to (?:me|us) (?=at|in|by)"), "come "),
+    (re.compile(r"(?i)(?<=[a-z]) you (?=(?:come|go) (?:back|here|to the)\b|(?:wake|remind|tell|call) me\b"
+                r"|(?:wait|stay) here\b)(?=.*\b(?:please|ok|okay|yes)\W*$)"), " "),
+    # Waiting.
+    (re.compile(r"(?i)(?<!\w)(?:untill|unitl|'?til)\b"), "until"),
+    (re.compile(r"(?i)\b(?:where|as) you (?:are|stand|sit)\b"), "here"),
+    (re.compile(r"(?i)\b(don't|do not|never) you (?=move|go|leave|stir|budge|wander|run|walk)"), r"\1 "),
+    (re.compile(r"(?i)(?:^|(?<=[,.;!] ))ill (?=be|come|return|go)"), "I'll "),
+    (re.compile(r"(?i)\b(?:chill|hang (?:around|about|out)|stick around|camp|loiter|lurk|settle|park yourself|plant"
+                r" yourself)"
+                r" (?=here|there|until|for|by|in|at)"), "wait "),
+    (re.compile(r"(?i)\b(?:save|hold|keep) (?=(?:my|our|this|the) (?:place|spot|seat|table|position)\b)"), "guard "),
+    (re.compile(r"(?i)\b(wait|stay|remain) (?:up|down|out|over|in|back) (?=here|there)"), r"\1 "),
+    (re.compile(r"(?i)^you (?=(?:wait|stay) here\b)"), ""),
+    (re.compile(r"(?i)\bfor (?P<who>(?-i:[A-Z])[a-z]+) to (?:come|arrive|return|(?:get|be) (?:here|back)|show up)\b"),
+     r"until \g<who> comes"),
+    (re.compile(rf"(?i)^(?:{_LEAVES})[,;.!-]+ ?(?:so |and |but )?(?:please )?(?P<stay>(?:wait|stay|remain)(?: right)?"
+                r" (?:here|there|put))(?: for me)?(?=\W*$)"), r"\g<stay> until I am back."),
+    (re.compile(r"(?i)\b(?P<stay>(?:wait|stay|remain) (?:here|there|put)),? I (?:go|will go|'ll go|must go)\b.*"),
+     r"\g<stay> until I am back."),
+    (re.compile(r"(?i)\b(?:sit|hang|hold) tight\b|\bhold the fort\b|\bhold (?:your|this) (?:position|post)\b"),
+     "wait here"),
+    (re.compile(rf"(?i)\b({_STAY}\b[^.!?;]*?)(?: (?:for )?a (?:bit|while|moment|minute|sec(?:ond)?|little while))?"
+                rf"[,.!;-]* ?(?:I have to go[,.]? )?{_BACK}(?=\W|$)"), r"\1 until I am back"),
+    (re.compile(r"(?i)\b((?:wait|stay|remain)(?: right)?(?: here| there)? for me(?<=here for me)"
+                r"|wait (?:for me )(?:right )?here)(?: (?:for )?a (?:little|bit|while|moment))?(?=\W*$|[,.!;])"),
+     r"\1 until I am back"),
+    (re.compile(r"(?i)\bwait (?:here )?for (?P<who>(?-i:[A-Z])[a-z]+|\w+(?= here))(?<!\bme)(?<!\bit)(?<!\bus)"
+                r"(?: here)?(?=\W*$|[,.!;])"), r"wait here until \g<who> comes"),
+    (re.compile(rf"(?i)\b(?:wait|hang on|hold on)(?: here)? (?:for )?(?=(?!a\b|an?\b|one\b)\w|a few|an hour|half)"
+                rf"(?P<time>{AMOUNT})(?: for me| here)*"), r"wait here for \g<time>"),
+    (re.compile(r"(?i)\b((?:don't|do not|never) (?:leave|go|move|stir|budge|wander|run|walk)\b(?! (?:to|into|near)"
+                r" )[^.!?;,]*?) before"
+                r" (?=\w)"),
+     r"\1 until "),
+    # "Shout in ten minutes so I don't burn the pie."
+    (re.compile(rf"(?i)\b{_KNOW} (?P<time>[^.!?,]+?),? so (?:that )?I (?:don't|won't|do not) "),
+     r"remind me \g<time>: don't "),
+    # "I'll see you at the mill at noon."
+    (re.compile(r"(?i)\bI(?:'ll| will| shall) (?:see|meet) you (?=(?:at|by|near|outside|in|on) (?:the|your|my|our)"
+                r" (?!morning|afternoon|evening|night|\w+ hour|road|way))"), "meet me "),
+)  # fmt: skip
+_MAKE_SURE = re.compile(
+    r"(?i)(?:^|(?<=[,.;!] ))(?:could|can|may|would|might) (?P<passive>(?:the|my|our) [\w' -]+?) be (?:kept )?"
+    r"(?P<be>\w+ed|fed|lit|swept|wound)(?= (?:every|each|daily|nightly))|"
+    r"\bI(?: would|'d)? (?:want|need|like) (?P<wanted>(?:the|my|our|this) [\w' -]+?) (?:to be )?"
+    r"(?P<so>\w+ed|fed|lit|swept|wound)(?= (?:every|each|daily|nightly))"
+    r"|(?:^|(?<=[,.;!] ))(?P<it>(?:the|my|our) [\w' -]+?) (?:wants|needs|want|need) (?P<ing>\w+)ing"
+    r"(?= (?:every|each|daily|nightly)\b.*(?:\b(?:can|could|would|will) you|please)\b)|\b(?:make sure|see to it|see"
+    r"|be sure|ensure|take care)(?: that)? (?P<thing>(?:the|my|our|all|every|this)"
+    r" [\w' -]+?) (?:is|are|gets?|stays?) (?:always )?(?P<done>\w+)"
+)
+
+
+def plainly_put(line: str) -> str:
+    """Return a line in plain English words of today: "tarry here till I return" is "wait here till I return"."""
+    if _IS_OLD.search(line):
+        line = _OLD_WORD.sub(_now, line)
+    for pattern, other in _PUT:
+        line = pattern.sub(other, line)
+    return " ".join(_MAKE_SURE.sub(_to_do, line).split())
+
+
+def _now(match: re.Match[str]) -> str:
+    word = _OLD[match[0].casefold()]
+    return word.capitalize() if match[0][0].isupper() else word
+
+
+def _to_do(match: re.Match[str]) -> str:
+    """Return the chore behind "make sure that the stove is lit"."""
+    if match["ing"]:
+        return f"{match['ing']} {match['it']}"
+    done = (match["done"] or match["so"] or match["be"]).casefold()
+    thing = match["thing"] or match["wanted"] or match["passive"]
+    verb = _DONE.get(done) or re.sub(r"ied$", "y", done).removesuffix("ed")
+    return match[0] if verb == done and done not in _DONE else f"{verb} {thing}"
