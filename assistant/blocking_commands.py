@@ -22,7 +22,7 @@ def doctor_before_upgrade(options: argparse.Namespace, secrets: Secrets, screen:
         from mud_assistant.assistant.surfaces.before_upgrade import before_upgrade
 
     begin_logging(None, secrets)
-    return before_upgrade(options.config, os.environ, secrets, time.time(), screen.show)  # noqa: TID251  (composition root)
+    return before_upgrade(options.config, os.environ, secrets, _now(), screen.show)
 
 
 def journal(options: argparse.Namespace, secrets: Secrets) -> int:
@@ -32,8 +32,7 @@ def journal(options: argparse.Namespace, secrets: Secrets) -> int:
 
     begin_logging(None, secrets)
     wanted = JournalOptions(**{name: value for name, value in vars(options).items() if name != "command"})
-    now = time.time()  # noqa: TID251  (the composition root)
-    return in_foreground(partial(run_journal, wanted, os.environ, secrets, now))
+    return in_foreground(partial(run_journal, wanted, os.environ, secrets, _now()))
 
 
 def backup(options: argparse.Namespace, secrets: Secrets) -> int:
@@ -44,8 +43,7 @@ def backup(options: argparse.Namespace, secrets: Secrets) -> int:
 
     begin_logging(None, secrets)
     wanted = BackupOptions(**{name: value for name, value in vars(options).items() if name != "command"})
-    now = time.time()  # noqa: TID251  (the composition root)
-    return in_foreground(partial(run_backup, wanted, os.environ, secrets, now))
+    return in_foreground(partial(run_backup, wanted, os.environ, secrets, _now()))
 
 
 def restore(options: argparse.Namespace, secrets: Secrets) -> int:
@@ -55,6 +53,10 @@ def restore(options: argparse.Namespace, secrets: Secrets) -> int:
 
     begin_logging(None, secrets)
     return in_foreground(partial(run_restore, RestoreOptions(options.file, options.to, options.overwrite)))
+
+
+def _now() -> float:
+    return time.time()  # noqa: TID251  (the composition root)
 
 
 def in_foreground(work: Callable[..., int]) -> int:

@@ -135,12 +135,12 @@ def _runs(count: int) -> Finding:
 def _database(place: PostgresPlace) -> Iterator[Finding]:
     """Judge tables of any version in a database."""
     try:
-        from mud_assistant.assistant.journal.postgres import facts  # noqa: PLC0415  (only where one is named)
-        from mud_assistant.assistant.journal.postgres.opening import CannotUse  # noqa: PLC0415  (the same)
-        from mud_assistant.assistant.journal.postgres.refusals import newer_tables  # noqa: PLC0415  (the same)
-        from mud_assistant.assistant.journal.postgres.schema import STEPS  # noqa: PLC0415  (the same)
+        from mud_assistant.assistant.journal.postgres import facts
+        from mud_assistant.assistant.journal.postgres.opening import CannotUse
+        from mud_assistant.assistant.journal.postgres.refusals import newer_tables
+        from mud_assistant.assistant.journal.postgres.schema import STEPS
     except ImportError:
-        from mud_assistant.assistant.journal.postgres.refusals import NO_DRIVER  # noqa: PLC0415  (the same)
+        from mud_assistant.assistant.journal.postgres.refusals import NO_DRIVER
 
         yield _wrong(_TABLES, NO_DRIVER)
         return
