@@ -17,6 +17,8 @@ from tests.postgres import MISSING, find_programs
 ROOT = Path(__file__).parents[3]
 #: How many workers are killed, how often the server is, and how many workers hang; more by hand: 300,50,10.
 SIZE = os.environ.get("MUD_SHARED_KILLS", "10,2,1")
+#: How often characters with promises pass from a process that hangs to another, and how many; more by hand: 13,12.
+TAKEOVERS = os.environ.get("MUD_PROMISE_TAKEOVERS", "1,4")
 #: The plan of what happens; what each of it hits is a matter of time as well.
 SEED = os.environ.get("MUD_KILL_SEED", "1")
 
@@ -64,3 +66,15 @@ def test_an_act_of_one_who_was_followed_is_found() -> None:
     assert len(two_holders(acts)) == 1
     assert two_holders(acts[:2]) == []
     assert len(two_holders([acts[0], [2, 0.2, "a", 1, "run-1", []]])) == 1
+
+
+@pytest.mark.slow  # each round waits until leases have run out, which is 15 seconds
+def test_promises_pass_from_a_process_that_hangs_to_the_next_once_each(tmp_path: Path) -> None:
+    """Every second one hangs inside a transaction; what it had locked keeps nobody out."""
+    rounds, characters = TAKEOVERS.split(",")
+    seconds = 120 + 90 * int(rounds)
+    report = report_of("promised_takeovers", str(tmp_path), rounds, characters, SEED, seconds=seconds)
+    counted = report["counted"]
+    assert report["wrong"] == {}, report
+    assert counted["taken_over"] == int(rounds) * int(characters)
+    assert min(counted["heard"], counted["kept"]) > 0
