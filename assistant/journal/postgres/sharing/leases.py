@@ -16,6 +16,7 @@ from datetime import datetime
 
 from mud_assistant.assistant.journal.database import Database, PipelinedDatabase
 from mud_assistant.assistant.journal.errors import Fenced, HeldElsewhere
+from mud_assistant.assistant.journal.postgres.connection import NAME
 from mud_assistant.assistant.journal.postgres.numbers import Numbers
 from mud_assistant.assistant.journal.postgres.sharing.process import JournalProcess
 
@@ -37,6 +38,11 @@ LIVES = """EXISTS (
 #: Whether a process of the version before lives, which knows nothing of `alive_until`.
 _OLDER_LIVES = f"""EXISTS (
     SELECT 1 FROM processes AS older WHERE alive_until IS NULL AND {LIVES.format(lock_key="older.lock_key")})"""
+#: Ends the writing session of a process whose lease ran out. One that hangs in the middle of a pipeline keeps what it
+#: has locked for as long as it hangs: no timeout of the server counts between two statements of a pipeline.
+_END_HUNG = f"""SELECT pg_terminate_backend(pid) FROM leases LEFT JOIN processes ON processes.id = holder
+    JOIN pg_stat_activity ON application_name = '{NAME} writer ' || holder AND pid <> pg_backend_pid()
+    WHERE assistant = ? AND {ENDS} <= now() AND holder <> ?"""
 #: Whether a lease is kept for another process than the one named `:me`, which lives.
 RESERVED = f"""(wants <> '' AND wants <> :me AND wants_until > now() AND EXISTS (
     SELECT 1 FROM processes AS other WHERE other.name = wants AND {LIVES.format(lock_key="other.lock_key")}))"""
