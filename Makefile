@@ -37,6 +37,8 @@ ARGS ?=
 PARALLEL ?= -n $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1))) --maxprocesses=8 --dist=worksteal
 # One test at a time for each worker, the games first: they take a hundred times as long as the others.
 GAMES = $(subst --dist=worksteal,--dist=load --maxschedchunk=1,$(PARALLEL))
+# What makes a command give way to others.
+WHILE ?=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_PYTHON_VERSION_WARNING := 1
 # Byte code is kept, whatever the machine says: the tests start a thousand processes, and each would compile us anew.
@@ -55,11 +57,11 @@ game: $(GAME)/.run
 	@$(GAME)/bin/mud-assistant game --folder .game $(ARGS)
 
 # First of all what one core does alone: two of them at once. Games wait for each other's processes most of the time, so
-# they are played while the others compute, and types are checked.
+# they are played while the others compute, who give way to them: a game that starts late is started again.
 test:
 	@$(MAKE) --no-print-directory -j2 $(VENV)/.dev $(OLDEST)/.dev newer-environment collected lint programs
 ifeq ($(ARGS),)
-	@$(MAKE) --no-print-directory -j3 types newest games
+	@$(MAKE) --no-print-directory -j3 types newest games WHILE="nice -n 10"
 	@$(MAKE) --no-print-directory -j2 oldest test-evennia-6
 else
 	@$(MAKE) --no-print-directory -j2 types newest
@@ -69,7 +71,7 @@ endif
 
 oldest: $(OLDEST)/.dev
 	@echo "on Twisted 24.11, the oldest we run on: what goes over Twisted (tests/conftest.py says what does not), and Evennia:"
-	$(OLDEST)/bin/python -m pytest -q $(PARALLEL) --twisted --ignore=tests/evennia/live
+	MUD_EFFORT=$${MUD_EFFORT:-0.5} $(OLDEST)/bin/python -m pytest -q $(PARALLEL) --twisted --ignore=tests/evennia/live
 
 # Real games, on the Evennia that holds us to the oldest Twisted. What comes of them is told at their end, beside others.
 games: $(OLDEST)/.dev
@@ -77,7 +79,7 @@ games: $(OLDEST)/.dev
 	    echo "the live games on Twisted 24.11:"; echo "$$told"; exit $$status
 
 newest: $(VENV)/.dev
-	$(VENV)/bin/python -m pytest $(PARALLEL) $(ARGS)
+	$(WHILE) $(VENV)/bin/python -m pytest $(PARALLEL) $(ARGS)
 
 # What is no package of ours and is needed by some tests.
 programs:
@@ -139,7 +141,7 @@ lint: $(VENV)/.dev
 	$(VENV)/bin/reuse lint --lines
 
 types: $(VENV)/.dev
-	$(VENV)/bin/mypy
+	$(WHILE) $(VENV)/bin/mypy
 
 bench: $(BENCH)/.bench
 	$(BENCH)/bin/python -m benchmarks --quick $(ARGS)
