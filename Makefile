@@ -32,19 +32,17 @@ SITE := .venv-site
 RELEASE := .venv-release
 VERSION ?=
 ARGS ?=
-# One worker process more than the cores this process may use, since many tests wait; eight at most. One that has no
+# Two worker processes more than the cores this process may use, since many tests wait; eight at most. One that has no
 # tests left takes from another.
-PARALLEL ?= -n $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1))) --maxprocesses=8 --dist=worksteal
+PARALLEL ?= -n $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 2))) --maxprocesses=8 --dist=worksteal
 # One test at a time for each worker, the games first: they take a hundred times as long as the others.
 GAMES = $(subst --dist=worksteal,--dist=load --maxschedchunk=1,$(PARALLEL))
-# What makes a command give way to others.
-WHILE ?=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_NO_PYTHON_VERSION_WARNING := 1
 # Byte code is kept, whatever the machine says: the tests start a thousand processes, and each would compile us anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help trial game test newest oldest games programs collected test-evennia test-clients test-installs check lint types \
+.PHONY: help trial game test newest oldest programs collected test-evennia test-clients test-installs check lint types \
     bench bench-full site recording image lock release clean
 
 help:
@@ -56,30 +54,25 @@ trial: $(VENV)/.run
 game: $(GAME)/.run
 	@$(GAME)/bin/mud-assistant game --folder .game $(ARGS)
 
-# First of all what one core does alone: two of them at once. Games wait for each other's processes most of the time, so
-# they are played while the others compute, who give way to them: a game that starts late is started again.
+# First of all what one core does alone: two of them at once. Types are checked beside the tests.
 test:
 	@$(MAKE) --no-print-directory -j2 $(VENV)/.dev $(OLDEST)/.dev newer-environment collected lint programs
-ifeq ($(ARGS),)
-	@$(MAKE) --no-print-directory -j3 types newest games WHILE="nice -n 10"
-	@$(MAKE) --no-print-directory -j2 oldest test-evennia-6
-else
 	@$(MAKE) --no-print-directory -j2 types newest
+ifeq ($(ARGS),)
+	@$(MAKE) --no-print-directory oldest
+	@$(MAKE) --no-print-directory test-evennia-6
+else
 	@echo "on Twisted 24.11, the oldest we run on: what goes over Twisted (tests/conftest.py says what does not):"
 	$(OLDEST)/bin/python -m pytest -q $(PARALLEL) --twisted --ignore=tests/evennia $(ARGS)
 endif
 
+# Real games beside what computes: they wait for each other's processes, and on a machine that is full they start late.
 oldest: $(OLDEST)/.dev
 	@echo "on Twisted 24.11, the oldest we run on: what goes over Twisted (tests/conftest.py says what does not), and Evennia:"
-	MUD_EFFORT=$${MUD_EFFORT:-0.5} $(OLDEST)/bin/python -m pytest -q $(PARALLEL) --twisted --ignore=tests/evennia/live
-
-# Real games, on the Evennia that holds us to the oldest Twisted. What comes of them is told at their end, beside others.
-games: $(OLDEST)/.dev
-	@told=$$($(OLDEST)/bin/python -m pytest -q $(GAMES) tests/evennia/live 2>&1); status=$$?; \
-	    echo "the live games on Twisted 24.11:"; echo "$$told"; exit $$status
+	MUD_EFFORT=$${MUD_EFFORT:-0.5} $(OLDEST)/bin/python -m pytest -q $(GAMES) --twisted
 
 newest: $(VENV)/.dev
-	$(WHILE) $(VENV)/bin/python -m pytest $(PARALLEL) $(ARGS)
+	$(VENV)/bin/python -m pytest $(PARALLEL) $(ARGS)
 
 # What is no package of ours and is needed by some tests.
 programs:
@@ -141,7 +134,7 @@ lint: $(VENV)/.dev
 	$(VENV)/bin/reuse lint --lines
 
 types: $(VENV)/.dev
-	$(WHILE) $(VENV)/bin/mypy
+	$(VENV)/bin/mypy
 
 bench: $(BENCH)/.bench
 	$(BENCH)/bin/python -m benchmarks --quick $(ARGS)

@@ -60,6 +60,8 @@ class VirtualReactor:
             self.clock.advance(min(step, end - self.clock.seconds()))
             for _ in range(3):
                 await turn()
+            for done in self.threads:
+                await done()
 
 
 class ForwardReactor:

@@ -27,10 +27,12 @@ _FOR_EARS = frozenset({GoalKind.REMIND, GoalKind.TELL})
 class GoalBook:
     """The goals of one character that are open, or withdrawn and not yet told, by their ids."""
 
-    __slots__ = ("_goals", "_stays_until")
+    __slots__ = ("_goals", "_stays_until", "is_empty")
 
     def __init__(self, goals: Iterable[Goal] = ()) -> None:
         self._goals: dict[str, Goal] = {}
+        #: Whether there are none. A field, since each run asks.
+        self.is_empty = True
         #: Until when it stays where it promised to come, in clock seconds.
         self._stays_until = -math.inf
         self.put(goals)
@@ -48,6 +50,7 @@ class GoalBook:
                     self._stays_until = goal.next_at
             else:
                 self._goals[goal.id] = goal
+        self.is_empty = not self._goals
 
     def get(self, goal_id: str) -> Goal | None:
         """Return a goal, None when it is over."""
@@ -70,6 +73,7 @@ class GoalBook:
         whose = {goal.id for goal in self._goals.values() if principal_id in {goal.asker.id, goal.whom}}
         for goal_id in whose:
             del self._goals[goal_id]
+        self.is_empty = not self._goals
 
     def has_room(self, asker: str, others: int = 0) -> bool:
         """Tell whether one more goal of this person may be taken on, beside so many `others` that are not put yet."""

@@ -34,12 +34,12 @@ class GoalOffers:
     def next_at(self, now: float) -> float:
         """Return when the next goal can be tried, in clock seconds; infinity for none."""
         goals = self._context.memory.goals
-        return goals.next_at(now, game_time(self._context.body.world)) if len(goals) else math.inf
+        return math.inf if goals.is_empty else goals.next_at(now, game_time(self._context.body.world))
 
     def next_event(self, now: float) -> Event | None:
         """Return the event that tries to keep a goal that is due, None for none."""
         context = self._context
-        if not len(context.memory.goals):
+        if context.memory.goals.is_empty:
             return None
         goal = context.memory.goals.ready(
             now, game_time(context.body.world), lambda one: who_is_there(context, one) is not None

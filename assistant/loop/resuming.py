@@ -100,7 +100,7 @@ async def act_unasked(context: RunContext, run: Run, left: Sequence[InterruptedS
     is_goal = by_rule is not None and bool(by_rule.goal)
     if left and is_goal and (asker := run.requester) is not None:  # with no right when they are gone
         run.progress.acts_for = asker_now(context, asker) or replace(asker, permission=0)
-    taken_back = take_back(context, run) if len(context.memory.goals) else ""
+    taken_back = "" if context.memory.goals.is_empty else take_back(context, run)
     outcome = await _take_up(context, run, left)
     if outcome is not None and not is_goal:  # what became of a goal is concluded below
         return outcome

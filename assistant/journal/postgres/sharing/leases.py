@@ -90,6 +90,7 @@ class HeldLeases:
         )
         if not by_force:  # looked at without a lock, so that who lives is not held up
             self._token_if_free(db, assistant)
+        db.execute(_END_HUNG, (assistant, self.process.id))
         holder = _lock(db, assistant, "UPDATE")
         token = self._token_if_free(db, assistant, by_force=by_force)
         self._taken_over += holder not in {"", self.process.id}
