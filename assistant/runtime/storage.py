@@ -116,6 +116,7 @@ class KeptJournal:
         self._journals: dict[str, StoredJournal] = {}
         self._launcher = Launcher()
         self._next: IDelayedCall | None = None
+        self._is_closing = False
         #: Called with each assistant that another process has taken over, as soon as that is known.
         self.on_lost: Callable[[str], None] = lambda _: None
 
@@ -163,7 +164,7 @@ class KeptJournal:
             _log.warn("{count} entries of {name}'s memory cannot be read", count=loaded.unreadable, name=assistant)
         self._journals[assistant] = journal
         if self._next is None:
-            self._next = self._reactor.callLater(next_prune_after(None), self._tidy)
+            self._tidy_in(next_prune_after(None))
         lease = journal.lease
         memories, mutes = IndexedMemories(lease, self.recall, self._wall), StoredMutes(lease, self._wall)
         sleep, people, lasting = StoredSleep(lease), KnownPeople(lease), StoredLife(lease, self._wall)
@@ -238,11 +239,16 @@ class KeptJournal:
 
     async def close(self) -> None:
         """Finish the pending work and close the file."""
+        self._is_closing = True  # an assistant may still be opening
         if self._next is not None and self._next.active():
             self._next.cancel()
         await self._launcher.stop()
         await self.recall.close()
         await self.store.close()
+
+    def _tidy_in(self, seconds: float) -> None:
+        if not self._is_closing:
+            self._next = self._reactor.callLater(seconds, self._tidy)
 
     def _tidy(self) -> None:
         self._launcher.launch(self._prune(), "removing old runs from the journal")
@@ -260,7 +266,7 @@ class KeptJournal:
                 await self.store.compact()
         except JournalError as error:
             _log.warn("what was forgotten was not erased: {why}", why=str(error))
-        self._next = self._reactor.callLater(next_prune_after(removed), self._tidy)
+        self._tidy_in(next_prune_after(removed))
 
 
 class JournalFile(KeptJournal):
