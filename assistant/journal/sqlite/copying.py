@@ -1,13 +1,15 @@
-"""Makes a journal's file for a copy, whole or not at all, and lets one that was put back go on. Blocks.
+"""Makes a journal's file for a copy, whole or not at all, copies one, and lets one that was put back go on. Blocks.
 
 It also tells whether a process has one open.
 """
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
@@ -21,6 +23,9 @@ if sys.platform != "win32":
 
 #: The bytes that a process that has the file open holds a lock on: https://www.sqlite.org/src/file/src/os.h
 _FIRST, _COUNT = 0x4000_0002, 510
+#: Room that must be left beside copies of a journal, in bytes.
+SPARE_BYTES = 16 * 1024 * 1024
+_MIB = 1024 * 1024
 
 
 def is_open_elsewhere(path: Path) -> bool:
@@ -63,6 +68,30 @@ def new_file(path: Path) -> Iterator[sqlite3.Connection]:
     finally:
         with suppress(OSError):
             remove(new)
+
+
+def lacking_room(path: Path, what: str, folder: Path | None = None, copies: int = 1) -> str:
+    """Return that `what` lacks room for so many copies of the journal, beside it or in a folder; empty when there is.
+
+    Raises OSError.
+    """
+    size = sum(found.stat().st_size for found in (path, beside(path, "-wal")) if found.exists())
+    needed, free = copies * size + SPARE_BYTES, shutil.disk_usage(folder or path.parent).free
+    where = f" in {folder}" if folder else ""
+    return "" if free >= needed else f"{free // _MIB} MiB are free{where}, and {what} needs {-(-needed // _MIB)} MiB"
+
+
+def copy_open(
+    db: sqlite3.Connection, new: Path, pages: int = -1, progress: Callable[[int, int, int], object] | None = None
+) -> None:
+    """Copy a journal that is open, as it is at one moment, into a new file for its owner alone.
+
+    `pages` and `progress` are those of `sqlite3.Connection.backup`. Raises OSError and sqlite3.Error.
+    """
+    os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    with closing(connect(new)) as target:
+        db.backup(target, pages=pages, progress=progress)
+        target.execute("PRAGMA journal_mode = DELETE").fetchone()  # one file, without a log beside it
 
 
 def last_number(db: sqlite3.Connection, table: str) -> int:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -21,12 +20,10 @@ from pathlib import Path
 from mud_assistant.assistant.durable import put_in_place
 from mud_assistant.assistant.journal.files import beside, connect, remove
 from mud_assistant.assistant.journal.schema import version_of
+from mud_assistant.assistant.journal.sqlite.copying import copy_open, lacking_room
 
 #: How long a copy is kept, in seconds: 30 days, by its time on disk.
 KEPT_SECONDS = 30 * 86_400.0
-#: Room that must be left beside the copy, in bytes: for the steps themselves, whose tables are mostly new and small.
-SPARE_BYTES = 16 * 1024 * 1024
-_MIB = 1024 * 1024
 _NAME = re.compile(r"\.before-\d+")
 
 
@@ -41,14 +38,8 @@ def copy_of(path: Path, version: int) -> Path:
 
 def missing_room(path: Path) -> str:
     """Return why there is no room for a copy of the journal at `path`, with the cure; empty when there is."""
-    needed = sum(found.stat().st_size for found in (path, beside(path, "-wal")) if found.exists()) + SPARE_BYTES
-    free = shutil.disk_usage(path.parent).free
-    if free >= needed:
-        return ""
-    return (
-        f"{free // _MIB} MiB are free, and the copy that is kept before its tables are changed needs "
-        f"{-(-needed // _MIB)} MiB: make room there"
-    )
+    why = lacking_room(path, "the copy that is kept before its tables are changed")
+    return why and f"{why}: make room there"
 
 
 def keep_earlier(db: sqlite3.Connection, path: Path, version: int, now: float) -> Path:
@@ -64,10 +55,7 @@ def keep_earlier(db: sqlite3.Connection, path: Path, version: int, now: float) -
         raise NoRoomForCopy(0, why)
     try:
         remove(new)
-        os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        with closing(connect(new)) as target:
-            db.backup(target)
-            target.execute("PRAGMA journal_mode = DELETE").fetchone()  # nothing of it is in a log beside it
+        copy_open(db, new)
         os.utime(new, (now, now))
         put_in_place(new, copy)
     finally:

@@ -48,6 +48,12 @@ class JournalMember(Struct, frozen=True):
     source: str
     rows: Mapping[str, int]
 
+    @property
+    def told(self) -> str:
+        """How much is in it, for the owner. In the first versions of the tables memories were notes."""
+        memories = self.rows.get("memories", self.rows.get("notes", 0))
+        return f"{self.rows['events']:,} events, {self.rows['runs']:,} runs, {memories:,} memories"
+
 
 class Manifest(Struct, frozen=True):
     """What a backup says of itself. `made_at` is in seconds since 1970."""

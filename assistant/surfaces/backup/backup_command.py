@@ -13,7 +13,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from collections.abc import Callable, Mapping
-from contextlib import closing, suppress
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import cast
@@ -24,10 +24,10 @@ from msgspec import Struct
 from mud_assistant.assistant.durable import put_in_place, write_whole
 from mud_assistant.assistant.journal.database import Database
 from mud_assistant.assistant.journal.errors import cause_of
-from mud_assistant.assistant.journal.files import beside, connect
 from mud_assistant.assistant.journal.place import JournalPlace, PostgresPlace
 from mud_assistant.assistant.journal.reading import open_for_reading
 from mud_assistant.assistant.journal.schema import SCHEMA, version_of
+from mud_assistant.assistant.journal.sqlite.copying import copy_open, lacking_room
 from mud_assistant.assistant.keys.redaction import Secrets
 from mud_assistant.assistant.surfaces.backup.archive import (
     JournalMember,
@@ -42,8 +42,6 @@ from mud_assistant.assistant.surfaces.journal.copying import copy_journal
 
 #: Beside the settings: when the last backup was made, and where it is. The doctor reads it before an upgrade.
 LAST_BACKUP = ".mud-assistant-backup.json"
-#: Room that must be left beside the backup, in bytes.
-SPARE_BYTES = 16 * 1024 * 1024
 #: Pages of 4 KiB that are copied at once, and how many lie between two remarks (256 MiB).
 _PAGES, _REMARK_PAGES = 4096, 65_536
 _MIB = 1024 * 1024
@@ -123,10 +121,7 @@ def _copied(contents: Contents, new: Path, wall: float, note: Note) -> JournalMe
             raise CannotBackUp(f"{place}: {found.damage}; {found.remedy}: then make the backup")
         source = cast(sqlite3.Connection, found.db)
         rows, tables = _counted(found.db), version_of(source)
-        new.touch(0o600)
-        with closing(connect(new)) as target:
-            source.backup(target, pages=_PAGES, progress=_progress(note))
-            target.execute("PRAGMA journal_mode = DELETE").fetchone()  # one file, without a log beside it
+        copy_open(source, new, pages=_PAGES, progress=_progress(note))
     with open_for_reading(new, wall) as copy:
         if copy.damage or _counted(copy.db) != rows:
             raise CannotBackUp(f"the copy of {place} is not what was read: see the disk of {new.parent.parent}")
@@ -154,23 +149,14 @@ def _check_room(journal: JournalPlace | None, folder: Path) -> None:
         raise CannotBackUp(f"there is no folder {folder}")
     if not isinstance(journal, Path) or not journal.exists():
         return
-    size = sum(path.stat().st_size for path in (journal, beside(journal, "-wal")) if path.exists())
-    needed, free = 2 * size + SPARE_BYTES, shutil.disk_usage(folder).free
-    if free < needed:
-        raise CannotBackUp(
-            f"{free // _MIB} MiB are free in {folder}, and the backup needs {-(-needed // _MIB)} MiB until it is "
-            "finished: make room, or name another disk with --to"
-        )
+    if why := lacking_room(journal, "the backup", folder, copies=2):
+        raise CannotBackUp(f"{why} until it is finished: make room, or name another disk with --to")
 
 
 def _told(contents: Contents, manifest: Manifest, to: Path) -> str:
     lines = [f"Made {to} ({to.stat().st_size / _MIB:.1f} MiB, read back and compared). In it:"]
     if (journal := manifest.journal) is not None:
-        rows = journal.rows
-        lines.append(
-            f"  the journal {contents.journal}: {rows['events']:,} events, {rows['runs']:,} runs, "
-            f"{rows.get('memories', rows.get('notes', 0)):,} memories"
-        )
+        lines.append(f"  the journal {contents.journal}: {journal.told}")
     else:
         lines.append("  no journal: there is none yet")
     lines += [f"  {name}" for name in sorted(contents.files)]

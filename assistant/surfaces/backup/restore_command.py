@@ -145,11 +145,7 @@ def _told(manifest: Manifest, folder: Path) -> str:
     at = datetime.fromtimestamp(manifest.made_at, UTC).strftime("%Y-%m-%d %H:%M UTC")
     lines = [f"Restored to {folder}, as it was at {at}:"]
     if (journal := manifest.journal) is not None:
-        rows = journal.rows
-        memories = rows.get("memories", rows.get("notes", 0))
-        lines.append(
-            f"  the journal {journal.name}: {rows['events']:,} events, {rows['runs']:,} runs, {memories:,} memories"
-        )
+        lines.append(f"  the journal {journal.name}: {journal.told}")
     lines += [f"  {name}" for name in sorted(manifest.members) if journal is None or name != journal.name]
     lines += [f"Note: {sentence}." for sentence in manifest.left_out]
     lines.append(
