@@ -131,14 +131,10 @@ def again(goal: Goal, now: float, game: GameTime | None) -> Goal:
     return replace(goal, due=due + goal.every * (1 + max(0.0, now - due) // goal.every))
 
 
-def _waits_for_ears(goal: Goal, now: float, game: GameTime | None) -> bool:
-    """Tell whether only ears are missing. An old one is looked at once a day, and somebody may come before that."""
-    return goal.is_open and goal.kind in _FOR_EARS and now >= due_at(goal, now, game)
-
-
 def _is_ready(goal: Goal, now: float, game: GameTime | None, hears: Callable[[Goal], bool]) -> bool:
-    if now < goal.next_at:
-        return goal.next_at - now > SHORT_WAIT and _waits_for_ears(goal, now, game) and hears(goal)
+    if now < goal.next_at:  # an old one is looked at once a day, and who must hear it may come before that
+        is_old = goal.next_at - now > SHORT_WAIT and goal.is_open and goal.kind in _FOR_EARS
+        return is_old and now >= due_at(goal, now, game) and hears(goal)
     if not goal.is_open:
         return hears(goal)
     if now >= goal.made_at + OUTLIVES_VISIT:

@@ -110,8 +110,7 @@ async def act_unasked(context: RunContext, run: Run, left: Sequence[InterruptedS
         return NothingToDo("the moment for its impulse is over")
     if run.granted is not None:
         await make_granted(context, run)
-    said = await say_taken_back(context, run, taken_back) if taken_back and not run.progress.written else None
-    if said is not None:
+    if taken_back and not run.progress.written and (said := await say_taken_back(context, run, taken_back)) is not None:
         return said
     await look_up_first(context, run)
     return None
