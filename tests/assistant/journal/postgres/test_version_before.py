@@ -32,7 +32,7 @@ _FREE_GONE = """UPDATE leases SET expires_at = '-infinity' FROM processes p
         AND ((classid::bigint << 32) | objid::bigint) = p.lock_key) RETURNING assistant"""
 _AGE = """SELECT 15 - extract(epoch FROM expires_at - now())::double precision, min(expires_at) - now()
     FROM leases GROUP BY expires_at"""
-_HAS_LOCK = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = ?"
+_AWAIT_LOCK = "SELECT pg_advisory_lock(?), pg_advisory_unlock(?)"
 _ROWS = "SELECT assistant, xmin::text FROM leases ORDER BY 1"
 
 
@@ -59,8 +59,7 @@ def older_process(url: str) -> Iterator[Older]:
     with closing(connect(url)) as watching:
         with closing(connect(url)) as db:
             yield Older(db)
-        while watching.execute(_HAS_LOCK, (LOCK_KEY,)).fetchone()[0]:
-            pass  # its session ends a moment after its connection
+        watching.execute(_AWAIT_LOCK, (LOCK_KEY,) * 2)  # its session ends a moment after its connection
 
 
 async def take(store: PostgresStore, assistant: str) -> int:
