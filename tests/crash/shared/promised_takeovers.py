@@ -8,7 +8,6 @@ must say and write nothing more before it is killed.
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import signal
@@ -25,10 +24,8 @@ from time import time as wall  # noqa: TID251  (the composition root of a proces
 from typing import Any
 
 from msgspec.structs import replace
-from twisted.internet import posixbase  # noqa: F401  (loaded here, each process need not; it installs no reactor)
 from twisted.internet.defer import Deferred
 from twisted.internet.task import deferLater
-from twisted.logger import globalLogBeginner, textFileLogObserver
 
 from mud_assistant.assistant.config.schema import JournalConfig
 from mud_assistant.assistant.events.events import ByRule, Noticed
@@ -40,6 +37,7 @@ from mud_assistant.assistant.runtime.sharing.journal import SharedJournal
 from tests.assistant.journal.keeping import ANNA, SAY, TRIGGER, event, executed, response
 from tests.crash.forked import _never_return, now, print_report
 from tests.crash.shared.findings import lines_of
+from tests.crash.shared.worker import begin_life
 from tests.postgres import PostgresServer, make_server
 
 #: So long after a start of the server a session that is missing is one that ended.
@@ -49,7 +47,6 @@ PATIENCE, AFTERWARDS = 35.0, 2.0
 #: How long a process lives before it is stopped, at least and at most; and how long it rests between two runs.
 LIVES_SECONDS, REST_SECONDS = (0.3, 1.5), 0.05
 LOCKED_SECONDS = 0.1
-_DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,12 +155,7 @@ class Living:
 
 def main_live(life: Life) -> None:
     """Live. Only in a process that has no reactor yet."""
-    ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
-    from twisted.internet import reactor as _reactor  # noqa: PLC0415, TID251  (this process's composition root)
-
-    reactor: Any = _reactor
-    log = (life.folder / "lives.log").open("a", encoding="utf-8")
-    globalLogBeginner.beginLoggingTo([textFileLogObserver(log)], discardBuffer=True, redirectStandardIO=False)
+    reactor, _ = begin_life(life.folder / "lives.log")
     living = Living(life, reactor)
 
     def give_up(failure: Any) -> None:

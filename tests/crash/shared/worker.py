@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from time import monotonic, time  # noqa: TID251  (the composition root of a process)
-from typing import Any
+from typing import Any, TextIO
 
 from twisted.internet import posixbase  # noqa: F401  (loaded here, each process need not; it installs no reactor)
 from twisted.internet.defer import Deferred
@@ -218,14 +218,19 @@ class Hired:
         return written
 
 
+def begin_life(path: Path) -> tuple[Any, TextIO]:
+    """Return a reactor and the log at this path, for a process that dies with its parent and has no reactor yet."""
+    ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+    from twisted.internet import reactor  # noqa: PLC0415, TID251  (this process's composition root)
+
+    log = path.open("a", encoding="utf-8")
+    globalLogBeginner.beginLoggingTo([textFileLogObserver(log)], discardBuffer=True, redirectStandardIO=False)
+    return reactor, log
+
+
 def live(shift: Shift) -> None:
     """Work until killed, or until nothing is left. Only in a process that has no reactor yet."""
-    ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
-    from twisted.internet import reactor as _reactor  # noqa: PLC0415, TID251  (this process's composition root)
-
-    reactor: Any = _reactor
-    log = (shift.folder / "workers.log").open("a", encoding="utf-8")
-    globalLogBeginner.beginLoggingTo([textFileLogObserver(log)], discardBuffer=True, redirectStandardIO=False)
+    reactor, log = begin_life(shift.folder / "workers.log")
     staff = Staff(shift, reactor)
 
     def give_up(failure: Any) -> None:
