@@ -20,7 +20,7 @@ from twisted.internet.task import deferLater
 
 from benchmarks.figures import Figure
 from benchmarks.postgres import start_server
-from benchmarks.soak import Worker
+from benchmarks.soak import WORKER_SETTINGS, Worker
 from mud_assistant.assistant.journal.database import Database
 from mud_assistant.assistant.journal.postgres.sharing.process import JournalProcess
 from mud_assistant.assistant.journal.postgres.store import PostgresStore
@@ -40,17 +40,6 @@ SETTLED_SECONDS = 12.0
 _WAL = "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn, (SELECT wal_fpi FROM pg_stat_wal)"
 _HOLDERS = """SELECT name, count(*) FROM {s}.leases JOIN {s}.processes ON id = holder
     WHERE least(expires_at, alive_until) > now() GROUP BY 1"""
-_SETTINGS = """[model]
-provider = "ollama"
-url = "{url}"
-model = "sage"
-[journal]
-url = "{journal}"
-[worker]
-assistants = [{names}]
-[page]
-enabled = false
-"""
 
 
 async def figures(reactor: Any, *, full: bool) -> list[Figure]:
@@ -113,7 +102,7 @@ class Pair:
         schema = server.new_schema()
         self._holders = _HOLDERS.format(s=f'"{schema}"')
         names = ", ".join(f'"Sage {number}"' for number in range(MOVED))
-        (folder / "assistant.toml").write_text(_SETTINGS.format(url=url, journal=server.url(schema), names=names))
+        (folder / "assistant.toml").write_text(WORKER_SETTINGS.format(url=url, journal=server.url(schema), names=names))
 
     def begin(self, name: str) -> Worker:
         """Begin a worker, which is not begun again."""

@@ -62,7 +62,8 @@ _TWICE = """SELECT word, count(*) FROM (
 _STATES = "SELECT id, state FROM {s}.events UNION ALL SELECT id, 'left' FROM {s}.messages"
 _UNKNOWN = """SELECT count(*) FROM {s}.intents i WHERE i.effect != 0 AND NOT EXISTS (
     SELECT 1 FROM {s}.results r WHERE r.run = i.run AND r.step = i.step AND r.idx = i.idx)"""
-_SETTINGS = """[model]
+#: Settings of a worker, with the addresses of its model and its journal.
+WORKER_SETTINGS = """[model]
 provider = "ollama"
 url = "{url}"
 model = "sage"
@@ -286,7 +287,7 @@ async def measure(reactor: Any, server: Any, hours: float, out: Path, seed: int)
         fake = FakeOllama(reactor, soak.brain)
         async with serve(fake, reactor) as url:
             names = ", ".join(f'"Sage {number}"' for number in range(ASSISTANTS))
-            settings = _SETTINGS.format(url=url, journal=server.url(schema), names=names)
+            settings = WORKER_SETTINGS.format(url=url, journal=server.url(schema), names=names)
             (folder / "assistant.toml").write_text(settings)
             for one in (STEADY, *MORTAL):
                 soak.workers.append(Worker(reactor, one, folder))
