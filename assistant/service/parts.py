@@ -8,6 +8,7 @@ from random import Random
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
+from twisted.internet.defer import DeferredLock
 from twisted.internet.interfaces import IReactorTime
 from twisted.logger import Logger
 
@@ -96,6 +97,8 @@ class SharedParts:
         self._opening = JournalOpening(self.journal, self.clock)
         self._has_meaning = False
         self._nobody: CharacterIndex | None = None
+        #: Held while it is made: it takes 2 MB, and all assistants may begin at once.
+        self._indexing = DeferredLock()
         self._opened: Opened | None = None
         #: Why it is not known which key goes to which server; None when it is.
         self._unread: JournalError | None = None
@@ -219,13 +222,15 @@ class SharedParts:
         The files are read in a thread, each time anew.
         """
         recall = self.journal.recall
-        if self._nobody is None:
-            everyday = await self.with_files(partial(everyday_finder, recall))
-            self._nobody = index_character(Character(""), recall, everyday)
+        async with self._indexing:
+            if self._nobody is None:
+                everyday = await self.with_files(partial(everyday_finder, recall))
+                self._nobody = index_character(Character(""), recall, everyday)
+            nobody = self._nobody
         if not settings.character:
-            return settings, self._nobody
+            return settings, nobody
         character = await self.with_files(partial(read_character, self.config.character_folder, settings.character))
-        index = await self.with_files(partial(index_character, character, recall, self._nobody.everyday))
+        index = await self.with_files(partial(index_character, character, recall, nobody.everyday))
         index.topics.prepare()
         return with_character(settings, character), index
 

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from twisted.internet.defer import Deferred, gatherResults
 from twisted.internet.task import deferLater
 
 from mud_assistant.assistant.characters import LoreEntry
 from mud_assistant.assistant.characters.reading import everyday_topics
+from mud_assistant.assistant.config.schema import AssistantConfig
 from mud_assistant.assistant.events.events import Arrived
 from mud_assistant.assistant.service.runner import AssistantRunner, RunnerState
 from mud_assistant.llm.testing import Call, FakeOllama, Reply, serve
@@ -134,3 +136,13 @@ async def test_a_capable_model_is_told_nothing_of_what_anybody_says(tmp_path: Pa
         shown = str([request.body for request in model.requests])
         assert there.witness.heard == ["Sage: Hush."]
         assert not [text for text in everyday_topics()["Thanks"].says if text in shown]
+
+
+async def test_all_who_begin_at_once_share_what_anybody_says(tmp_path: Path) -> None:
+    write(tmp_path)
+    async with village(tmp_path) as there:
+        settings = [AssistantConfig(), AssistantConfig(character="wren")] * 3
+        playing = [Deferred.fromCoroutine(there.service.parts.playing(each)) for each in settings]
+        indexes = [index for _, index in await gatherResults(playing)]
+    assert len({id(index.everyday) for index in indexes}) == 1
+    assert len({id(index.lore) for index in indexes[::2]}) == 1
