@@ -131,6 +131,12 @@ class Tick:
         self._wanted = False
         self._cancel_next()
 
+    def release(self) -> None:
+        """Hold nothing of the assistant any more, once it has stopped for good: it holds this tick."""
+        self._run = _is_over
+        self._pace = TickPace()
+        self.on_emergency = lambda: None
+
     def wake(self) -> None:
         """Run as soon as possible, because a trigger was accepted."""
         self._wanted = self._triggered = True
@@ -230,3 +236,8 @@ class Tick:
         if self._turn is not None:
             self._turn.cancel()
         self._next = self._turn = None
+
+
+async def _is_over() -> Outcome:
+    """Run nothing."""
+    return Cancelled()

@@ -189,6 +189,10 @@ class Inbox:
         if self._writing:  # else one may be at its end, and what follows from that has brought us here
             await self._launcher.stop()
 
+    def release(self) -> None:
+        """Hold nothing of the assistant any more, once all has stopped for good."""
+        self._attending = None
+
     def lose(self, why: str) -> None:
         """Report in the log, with their number, the events that can be written nowhere."""
         if lost := len(self.clear_unheard()):

@@ -176,8 +176,8 @@ class AssistantRunner:
         await self._waking.stop()
         await self._write_unheard()
         await self.inbox.written()
-        if self.assistant is not None:
-            await self.assistant.stop()
+        if (assistant := self.assistant) is not None:
+            await assistant.stop()
         await self.inbox.stop()
         if not stays:
             await self.embodiment.withdraw()
@@ -185,6 +185,11 @@ class AssistantRunner:
             if model.embedded is not None:
                 await model.embedded.stop()
         self._tell_waiting()
+        # Freed now, and not at the next full collection, which may be hours away (`assistant/starting.py`).
+        if assistant is not None:
+            assistant.tick.release()
+            self.inbox.release()
+        self.assistant = self._cause = None
 
     async def _live(self) -> None:
         """Try until there is a model to think with."""
