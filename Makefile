@@ -17,7 +17,7 @@
 #   make test-installs    the wheel of a release with each extra in an environment of its own; ARGS="--only web"
 #   make release VERSION=1.0.0    sdist, wheel and hashes in dist/: docs/releasing.md
 #
-# PYTHON chooses the interpreter (3.11 or later); uv is used when it is there.
+# PYTHON chooses the interpreter (3.11 or later).
 
 SHELL := /bin/bash
 PYTHON ?= python3
@@ -30,6 +30,7 @@ CLIENTS := .venv-clients
 MUDPY := .venv-mudpy
 SITE := .venv-site
 RELEASE := .venv-release
+UV := .venv-uv
 VERSION ?=
 ARGS ?=
 # Two worker processes more than the cores this process may use, since many tests wait; eight at most. One that has no
@@ -75,7 +76,7 @@ newest: $(VENV)/.dev
 	$(VENV)/bin/python -m pytest $(PARALLEL) $(ARGS)
 
 # What is no package of ours and is needed by some tests.
-programs:
+programs: | $(UV)/.uv
 	@scripts/debian.sh strace=strace chromium=chromium /usr/lib/postgresql=postgresql \
 	    /usr/sbin/pgbouncer=pgbouncer /usr/lib/python3/dist-packages/searx/webapp.py=searx 1>&2
 	@scripts/telnet_games.sh "$(PYTHON)" 1>&2
@@ -149,47 +150,53 @@ site: $(SITE)/.site
 recording: $(SITE)/.site
 	@$(SITE)/bin/python -m scripts.recording $(ARGS)
 
+# What makes the environments. Without it pip does, in ten times as long.
+$(UV)/.uv: scripts/uv.txt
+	@mkdir -p $(UV)
+	@command -v uv >/dev/null || scripts/setup.sh "$(PYTHON)" $(UV) $< --alone 1>&2 || true
+	@touch $@
+
 # What a trial needs, and what work on the code needs beside it.
-$(VENV)/.run: requirements.lock pyproject.toml
+$(VENV)/.run: requirements.lock pyproject.toml | $(UV)/.uv
 	@scripts/setup.sh "$(PYTHON)" $(VENV) requirements.lock 1>&2
 	@touch $@
 
-$(GAME)/.run: requirements-game.lock pyproject.toml
+$(GAME)/.run: requirements-game.lock pyproject.toml | $(UV)/.uv
 	@scripts/setup.sh "$(PYTHON)" $(GAME) requirements-game.lock 1>&2
 	@touch $@
 
-$(VENV)/.dev: requirements-dev.lock pyproject.toml
+$(VENV)/.dev: requirements-dev.lock pyproject.toml | $(UV)/.uv
 	@scripts/setup.sh "$(PYTHON)" $(VENV) requirements-dev.lock 1>&2
 	@touch $@ $(VENV)/.run
 
-$(OLDEST)/.dev: requirements-oldest.lock pyproject.toml
+$(OLDEST)/.dev: requirements-oldest.lock pyproject.toml | $(UV)/.uv
 	@scripts/setup.sh "$(PYTHON)" $(OLDEST) requirements-oldest.lock 1>&2
 	@touch $@
 
-$(NEWER)/.dev: requirements-oldest.lock pyproject.toml
+$(NEWER)/.dev: requirements-oldest.lock pyproject.toml | $(UV)/.uv
 	@scripts/setup.sh "$(PYTHON)" $(NEWER) requirements-oldest.lock 1>&2
 	@touch $@
 
 # The peers it is measured beside, with the product's own packages as they are in requirements.lock.
-$(BENCH)/.bench: benchmarks/requirements-peers.txt pyproject.toml
+$(BENCH)/.bench: benchmarks/requirements-peers.txt pyproject.toml | $(UV)/.uv
 	@scripts/setup.sh "$(PYTHON)" $(BENCH) benchmarks/requirements-peers.txt 1>&2
 	@touch $@
 
 # What judges a release before it is uploaded, and nothing of the product.
-$(RELEASE)/.release: scripts/release/requirements.txt
+$(RELEASE)/.release: scripts/release/requirements.txt | $(UV)/.uv
 	@scripts/setup.sh "$(PYTHON)" $(RELEASE) $< --alone 1>&2
 	@touch $@
 
 # Programs that ask models, and nothing of the product.
-$(CLIENTS)/.clients: tests/clients/requirements.txt
+$(CLIENTS)/.clients: tests/clients/requirements.txt | $(UV)/.uv
 	@scripts/setup.sh "$(PYTHON)" $(CLIENTS) $< --alone 1>&2
 	@touch $@
 
-$(CLIENTS)-aider/.clients: tests/clients/requirements-aider.txt
+$(CLIENTS)-aider/.clients: tests/clients/requirements-aider.txt | $(UV)/.uv
 	@scripts/setup.sh "$(PYTHON)" $(CLIENTS)-aider $< --alone 1>&2
 	@touch $@
 
-$(SITE)/.site: scripts/site/requirements.txt
+$(SITE)/.site: scripts/site/requirements.txt | $(UV)/.uv
 	@scripts/setup.sh "$(PYTHON)" $(SITE) $< --alone 1>&2
 	@touch $@
 
@@ -208,6 +215,6 @@ release: $(RELEASE)/.release
 	@$(RELEASE)/bin/python -m scripts.release $(VERSION)
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(NEWER) $(GAME) $(BENCH) $(SITE) $(RELEASE) $(CLIENTS) $(CLIENTS)-aider tests/clients/node/node_modules \
+	rm -rf $(VENV) $(OLDEST) $(NEWER) $(GAME) $(BENCH) $(SITE) $(RELEASE) $(CLIENTS) $(CLIENTS)-aider $(UV) tests/clients/node/node_modules \
 	    $(MUDPY) tests/assistant/worlds/telnet/live/ranvier/node_modules build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache \
 	    .hypothesis .import_linter_cache

@@ -26,6 +26,7 @@ compile pyproject.toml "$build" benchmarks/requirements-peers.in -c requirements
 sed -i 's/^twisted==/twisted[tls]==/' requirements*.lock benchmarks/requirements-peers.txt
 compile tests/clients/requirements.in -o tests/clients/requirements.txt
 compile tests/clients/requirements-aider.in -o tests/clients/requirements-aider.txt
+compile scripts/uv.in -o scripts/uv.txt
 compile scripts/site/requirements.in -o scripts/site/requirements.txt
 games=tests/assistant/worlds/telnet/live
 compile $games/mudpy/requirements.in -o $games/mudpy/requirements.txt
