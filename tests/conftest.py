@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import pytest_twisted
+from _pytest.unittest import TwistedVersion
 from hypothesis import settings
 
 from tests.effort import times
@@ -25,6 +26,8 @@ settings.register_profile(
 )
 settings.load_profile("mud-assistant")
 
+# No test here is one of trial's. To know, pytest reads the metadata of Twisted anew at every test: 30 s of a whole run.
+pytest.MonkeyPatch().setattr("_pytest.unittest._get_twisted_version", lambda: TwistedVersion.NotInstalled)
 
 # No test fetches a gigabyte behind a talk, nor do the commands that it starts; those that are about it say so.
 os.environ["MUD_ASSISTANT_FETCH_BETTER"] = "no"

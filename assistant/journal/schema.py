@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from functools import cache
 
 from msgspec import Struct
 
@@ -263,8 +264,7 @@ class Schema(Struct, frozen=True):
 
     def missing(self, db: sqlite3.Connection) -> list[str]:
         """Return the names of tables and indexes that the file lacks or defines differently. Extra ones are ignored."""
-        with _template(self) as template:
-            return sorted({name for name, _ in _objects(template) - _objects(db)})
+        return sorted({name for name, _ in _defined(self) - _objects(db)})
 
 
 SCHEMA = Schema((_VERSION_1, _VERSION_2, _VERSION_3, _VERSION_4, _VERSION_5, _GOALS, _LIVING_GOALS))
@@ -288,9 +288,15 @@ def _template(schema: Schema) -> closing[sqlite3.Connection]:
     return closing(db)
 
 
-def _objects(db: sqlite3.Connection) -> set[tuple[str, str]]:
+@cache
+def _defined(schema: Schema) -> frozenset[tuple[str, str]]:
+    with _template(schema) as template:
+        return _objects(template)
+
+
+def _objects(db: sqlite3.Connection) -> frozenset[tuple[str, str]]:
     rows = db.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")
-    return {(name, sql) for name, sql in rows}
+    return frozenset((name, sql) for name, sql in rows)
 
 
 def _names(db: sqlite3.Connection, kind: str) -> list[str]:
