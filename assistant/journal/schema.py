@@ -260,7 +260,8 @@ class Schema(Struct, frozen=True):
     def tables(self) -> dict[str, tuple[str, ...]]:
         """Return the columns of each table, parents before children."""
         with _template(self) as db:
-            return {table: columns_of(db, table) for table in _names(db, "table")}
+            tables = db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY rowid").fetchall()
+            return {name: columns_of(db, name) for (name,) in tables if not name.startswith("sqlite_")}
 
     def missing(self, db: sqlite3.Connection) -> list[str]:
         """Return the names of tables and indexes that the file lacks or defines differently. Extra ones are ignored."""
@@ -297,10 +298,3 @@ def _defined(schema: Schema) -> frozenset[tuple[str, str]]:
 def _objects(db: sqlite3.Connection) -> frozenset[tuple[str, str]]:
     rows = db.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")
     return frozenset((name, sql) for name, sql in rows)
-
-
-def _names(db: sqlite3.Connection, kind: str) -> list[str]:
-    rows = db.execute(
-        "SELECT name FROM sqlite_schema WHERE type = ? AND name NOT LIKE 'sqlite_%' ORDER BY rowid", (kind,)
-    )
-    return [name for (name,) in rows]

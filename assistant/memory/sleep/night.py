@@ -89,11 +89,6 @@ class Sleeper:
         self._pause = 0.0
         self._not_before = float("-inf")
 
-    @property
-    def is_asleep(self) -> bool:
-        """Whether a night is under way."""
-        return self._night is not None
-
     async def maybe(self, signs: QuietSigns) -> NightEnd:
         """Sleep, when a night is due or an earlier one was interrupted. Return how it ended.
 

@@ -72,35 +72,6 @@ class SleepState(Protocol):
         ...
 
 
-class MemorySleepState:
-    """A record of sleep that lasts until the process ends."""
-
-    def __init__(self) -> None:
-        self._record = SleepRecord()
-        self._queue: dict[tuple[str, ...], None] = {}
-
-    async def load(self) -> SleepRecord:
-        """Return the record."""
-        return self._record
-
-    async def save(self, record: SleepRecord) -> None:
-        """Keep the record."""
-        self._record = record
-
-    async def queued(self) -> Sequence[tuple[str, ...]]:
-        """Return the lists of ids, the oldest first."""
-        return tuple(self._queue)
-
-    async def enqueue(self, parts: Iterable[tuple[str, ...]]) -> None:
-        """Add lists of ids."""
-        self._queue.update(dict.fromkeys(parts))
-
-    async def dequeue(self, parts: Iterable[tuple[str, ...]]) -> None:
-        """Remove lists of ids."""
-        for one in parts:
-            self._queue.pop(one, None)
-
-
 class SleepStore(Protocol):
     """What sleep needs of the memories of one character. Nothing here blocks the reactor."""
 

@@ -13,7 +13,7 @@ from twisted.python.failure import Failure
 
 from mud_assistant.assistant.memory.sleep.night import NightEnd, Sleeper
 from mud_assistant.assistant.memory.sleep.plan import QuietSigns, SleepPlan, list_parts_left, sources_of
-from mud_assistant.assistant.memory.sleep.state import MemorySleepState, SleepRecord
+from mud_assistant.assistant.memory.sleep.state import SleepRecord
 from mud_assistant.llm import Message
 from mud_assistant.llm.messages import JSONObject
 from mud_assistant.tools import Kind, Principal
@@ -115,6 +115,35 @@ class FakeStore:
     @staticmethod
     def _newest(found: Iterable[Memory], limit: int) -> Sequence[Memory]:
         return sorted(found, key=lambda m: -m.at)[:limit]
+
+
+class MemorySleepState:
+    """A record of sleep that lasts until the process ends."""
+
+    def __init__(self) -> None:
+        self._record = SleepRecord()
+        self._queue: dict[tuple[str, ...], None] = {}
+
+    async def load(self) -> SleepRecord:
+        """Return the record."""
+        return self._record
+
+    async def save(self, record: SleepRecord) -> None:
+        """Keep the record."""
+        self._record = record
+
+    async def queued(self) -> Sequence[tuple[str, ...]]:
+        """Return the lists of ids, the oldest first."""
+        return tuple(self._queue)
+
+    async def enqueue(self, parts: Iterable[tuple[str, ...]]) -> None:
+        """Add lists of ids."""
+        self._queue.update(dict.fromkeys(parts))
+
+    async def dequeue(self, parts: Iterable[tuple[str, ...]]) -> None:
+        """Remove lists of ids."""
+        for one in parts:
+            self._queue.pop(one, None)
 
 
 class KillableState(MemorySleepState):

@@ -11,7 +11,7 @@ from twisted.internet.defer import CancelledError, Deferred
 
 from mud_assistant.assistant.memory.sleep.night import FIRST_PAUSE, NightEnd
 from mud_assistant.assistant.memory.sleep.plan import SleepPlan, sources_of
-from mud_assistant.assistant.memory.sleep.state import MemorySleepState, SleepRecord
+from mud_assistant.assistant.memory.sleep.state import SleepRecord
 from mud_assistant.llm import Message, SchemaMismatch, Unavailable
 from mud_assistant.llm.messages import JSONObject
 from mud_assistant.tools.memories import Memory, MemoryKind
@@ -24,6 +24,7 @@ from tests.assistant.memory.sleep.sleeping import (
     FakeStore,
     KillableState,
     Killed,
+    MemorySleepState,
     Model,
     Pulse,
     asked_for,
@@ -125,7 +126,7 @@ def test_the_first_event_ends_the_night_and_the_next_quiet_takes_it_up() -> None
     room = bedroom(LINES)
     room.model.says = None
     night = room.sleep()
-    assert room.sleeper.is_asleep
+    assert not night.called
     room.model.answers[0].callback(useful([], room.model.schemas[0]))
     room.sleeper.wake()
     assert end_of(night) is NightEnd.WOKEN
@@ -148,7 +149,8 @@ def test_one_night_runs_at_a_time_and_cancelling_the_wait_ends_it() -> None:
     night.addErrback(lambda failure: ends.append(failure.check(CancelledError)))
     night.cancel()
     assert ends == [CancelledError]
-    assert not room.sleeper.is_asleep
+    room.model.says = useful
+    assert end_of(room.sleep()) is NightEnd.OVER
 
 
 def test_a_model_that_fails_is_left_alone_for_a_while_and_costs_a_call_each_time() -> None:

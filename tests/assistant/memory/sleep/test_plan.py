@@ -27,10 +27,10 @@ from mud_assistant.assistant.memory.sleep.plan import (
     list_wishes,
     usable_lines,
 )
-from mud_assistant.assistant.memory.sleep.state import MemorySleepState, SleepRecord
+from mud_assistant.assistant.memory.sleep.state import SleepRecord
 from mud_assistant.tools.memories import Memory, MemoryKind
 from mud_assistant.tools.trust import Audience
-from tests.assistant.memory.sleep.sleeping import DAY, EVERYBODY, NOON, SAGE, FakeStore, line
+from tests.assistant.memory.sleep.sleeping import DAY, EVERYBODY, NOON, SAGE, FakeStore, MemorySleepState, line
 from tests.effort import times
 
 T = TypeVar("T")
