@@ -6,7 +6,7 @@ Every game implements `World` (`assistant/worlds/`). Every text that leaves thro
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, Self
 
@@ -110,9 +110,12 @@ class Scene:
     @property
     def min_level(self) -> int | None:
         """The level of the least trusted text of the whole scene, None when all of it is the game's own."""
-        others: tuple[Person | Thing, ...] = (*self.people, *self.things, *self.carried)
-        levels = (self.authority, *(one.authority for one in others))
-        return min((level for level in levels if level is not None), default=None)
+        return least_trusted((self, *self.people, *self.things, *self.carried))
+
+
+def least_trusted(described: Iterable[Person | Thing | Scene]) -> int | None:
+    """Return the level of the least trusted author of any of them, None when all is the game's own."""
+    return min((one.authority for one in described if one.authority is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 
 from mud_assistant.tools.context import Requirement, ToolContext
 from mud_assistant.tools.errors import ToolFailed
-from mud_assistant.tools.game import GameCommand, Person, Scene, Target, Thing, Written
+from mud_assistant.tools.game import GameCommand, Person, Scene, Target, Thing, Written, least_trusted
 from mud_assistant.tools.text.clean import clean_heard, one_line
 from mud_assistant.tools.text.lenient import candidates, pick, plain
 from mud_assistant.tools.tool import Arguments, Category, Labelled, Reach, Tool
@@ -63,14 +63,14 @@ class _Handling(Struct, frozen=True):
 async def _take(arguments: ThingArguments, context: ToolContext) -> _Handling:
     scene = await context.world.look()
     if not _find_meant(arguments.thing, scene.things) and (held := _find_meant(arguments.thing, scene.carried)):
-        raise ToolFailed(f"You carry the {one_line(held[0].name)} already.", scene.min_level)
-    thing = await _find(arguments.thing, scene.things, scene, context, verb="get", what="Things here")
+        raise ToolFailed(f"You carry the {one_line(held[0].name)} already.", held[0].authority)
+    thing = await _find(arguments.thing, scene.things, context, verb="get", what="Things here")
     return _Handling(thing, (await context.world.resolve(f"get {one_line(thing.name)}"),))
 
 
 async def _drop(arguments: ThingArguments, context: ToolContext) -> _Handling:
     scene = await context.world.look()
-    thing = await _find(arguments.thing, scene.carried, scene, context, verb="drop", what="You carry")
+    thing = await _find(arguments.thing, scene.carried, context, verb="drop", what="You carry")
     return _Handling(thing, (await context.world.resolve(f"drop {one_line(thing.name)}"),))
 
 
@@ -79,7 +79,7 @@ async def _give(arguments: GiveArguments, context: ToolContext) -> _Handling:
     scene = await context.world.look()
     person = find_person(arguments.person, scene, context)
     things = (*scene.carried, *scene.things)
-    thing = await _find(arguments.thing, things, scene, context, verb="get", what="Here are")
+    thing = await _find(arguments.thing, things, context, verb="get", what="Here are")
     giving = await context.world.resolve(f"give {one_line(thing.name)} to {one_line(person.name)}")
     _check_receiver(giving, person, scene)
     if thing in scene.carried:
@@ -92,7 +92,7 @@ def _check_receiver(giving: GameCommand, person: Person, scene: Scene) -> None:
     same = [one for one in scene.people if plain(one.name) == plain(person.name)]
     there = {person.id} if giving.people is None or not person.id else giving.people()
     if len(same) > 1 or person.id not in there:
-        raise ToolFailed(f"The game cannot tell who of those here is {one_line(person.name)}.", scene.min_level)
+        raise ToolFailed(f"The game cannot tell who of those here is {one_line(person.name)}.", least_trusted(same))
 
 
 async def take(arguments: ThingArguments, context: ToolContext) -> Labelled:
@@ -161,9 +161,7 @@ def _whereabouts(thing: Thing, scene: Scene) -> tuple[int, int]:
     return here, carried
 
 
-async def _find(
-    wanted: str, things: Sequence[Thing], scene: Scene, context: ToolContext, *, verb: str, what: str
-) -> Thing:
+async def _find(wanted: str, things: Sequence[Thing], context: ToolContext, *, verb: str, what: str) -> Thing:
     """Find the thing meant, by its name or by another the game knows. Raises ToolFailed that says what there is."""
     meant = _find_meant(wanted, things) or await _by_another_name(wanted, things, verb, context)
     if meant and len({one.name for one in meant}) == 1:
@@ -171,7 +169,7 @@ async def _find(
     try:
         return things[pick(wanted, [one_line(thing.name) for thing in things], what=what)]
     except ToolFailed as failed:
-        failed.authority = scene.min_level
+        failed.authority = least_trusted(things)  # it names all of them, and nothing else
         raise
 
 
@@ -201,11 +199,11 @@ def find_person(wanted: str, scene: Scene, context: ToolContext) -> Person:
     names = _names(scene.people)
     if (found := candidates(wanted, [*gone, *names])) and found[0] < len(gone):
         sentence = f"{gone[found[0]]} is not here any more. Here are: {', '.join(names)}."
-        raise ToolFailed(sentence, scene.min_level)
+        raise ToolFailed(sentence, least_trusted(scene.people))
     try:
         return scene.people[pick(wanted, names, what="Here are")]
     except ToolFailed as failed:
-        failed.authority = scene.min_level
+        failed.authority = least_trusted(scene.people)
         raise
 
 
