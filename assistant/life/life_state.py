@@ -18,6 +18,7 @@ from mud_assistant.assistant.journal import JournalError
 from mud_assistant.assistant.journal.database import Database
 from mud_assistant.assistant.journal.tables.lease import MemoryRows
 from mud_assistant.assistant.journal.tables.sleep_state import load_life, save_life
+from mud_assistant.assistant.life.days import NEVER
 from mud_assistant.resilience import Launcher
 from mud_assistant.tools import Person, Principal
 from mud_assistant.tools.context import Following
@@ -52,12 +53,14 @@ class LifeState(Struct, frozen=True):
     """What lasts of a character's life. Times are seconds since 1970.
 
     `quiet_to` are the ids of the people who do not want to be spoken to first. `pairs` are by the other assistant's id.
+    `day_begun` is the entry of its day that was begun last (`DayState.begun`).
     """
 
     following: Followed | None = None
     quiet_to: tuple[str, ...] = ()
     pairs: dict[str, Pair] = {}
     impulse: LastImpulse | None = None
+    day_begun: int = NEVER
 
 
 #: What nothing is kept of: one for all assistants.
@@ -114,6 +117,12 @@ class StoredLife:
             await self.change(change)
         except JournalError as error:
             _log.warn("{what} is not written down: {why}", what=what, why=str(error))
+
+
+def keep_day(stored: StoredLife, launcher: Launcher, begun: int) -> None:
+    """Write down which entry of its day it has begun."""
+    kept = stored.keep("the beginning of an entry of its day", lambda state: replace(state, day_begun=begun))
+    launcher.launch(kept, "keeping what it has begun")
 
 
 def keep_following(following: Following, stored: StoredLife, launcher: Launcher) -> None:

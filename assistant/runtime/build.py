@@ -17,7 +17,7 @@ from mud_assistant.assistant.config.settings import SettingsError
 from mud_assistant.assistant.events.classify import Manners
 from mud_assistant.assistant.events.conversation import Conversations
 from mud_assistant.assistant.life.goal_book import GoalBook
-from mud_assistant.assistant.life.life_state import keep_following
+from mud_assistant.assistant.life.life_state import keep_day, keep_following
 from mud_assistant.assistant.life.pairs import PairTalks, keep_pairs
 from mud_assistant.assistant.life.peace import OwnersQuiet, Peace
 from mud_assistant.assistant.life.presence import Restraints
@@ -117,7 +117,9 @@ def build_assistant(
     if settings.impulses or settings.autonomous:
         has_budget = _budget_left(context, around.process.pipeline.ledger)
         impulses = ImpulseOffers(context, around.storage.lasting, launcher, has_budget)
-    initiative = Initiative(context, InitiativeParts(days, goals, may, impulses, utc_offset))
+    begins = partial(keep_day, around.storage.lasting, launcher)
+    begun = around.storage.lasting.state.day_begun
+    initiative = Initiative(context, InitiativeParts(days, goals, may, impulses, utc_offset, begun, begins))
     manners = manners_of(settings, around.body.me)
     if (inbox := around.inbox) is None:
         process, speech = context.process, context.speech

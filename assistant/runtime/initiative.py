@@ -19,6 +19,7 @@ from mud_assistant.assistant.events.events import ByRule, Event, Noticed, spoken
 from mud_assistant.assistant.journal import InboxFullError
 from mud_assistant.assistant.life.days import (
     MOVE,
+    NEVER,
     NO_TIME,
     UNDISTURBED,
     DayClock,
@@ -61,7 +62,8 @@ _log = Logger()
 class InitiativeParts(Struct, frozen=True):
     """What initiative goes by. `utc_offset` is the owner's time minus UTC, in seconds, where the game has no clock.
 
-    `impulses` is None for one that has none.
+    `impulses` is None for one that has none. `begun` is the entry of its day that an earlier life began; `on_begun` is
+    told of each that this one begins.
     """
 
     days: Days = NO_DAYS
@@ -69,6 +71,8 @@ class InitiativeParts(Struct, frozen=True):
     restraints: Restraints = field(default_factory=Restraints)
     impulses: ImpulseOffers | None = None
     utc_offset: float = 0.0
+    begun: int = NEVER
+    on_begun: Callable[[int], None] = lambda _: None
 
 
 class Initiative:
@@ -76,19 +80,19 @@ class Initiative:
 
     __slots__ = (
         *("_alone_since", "_context", "_days", "_goals", "_impulses", "_may", "_next_look"),
-        *("_now", "_spoken", "_state", "_utc_offset", "_whereabouts"),
+        *("_now", "_on_begun", "_spoken", "_state", "_utc_offset", "_whereabouts"),
     )
 
     def __init__(self, context: RunContext, parts: InitiativeParts) -> None:
         self._context = context
         self._days, self._goals, self._may = parts.days, parts.goals, parts.restraints
-        self._impulses = parts.impulses
+        self._impulses, self._on_begun = parts.impulses, parts.on_begun
         self._now = context.process.clock.seconds
         self._utc_offset = parts.utc_offset
         #: Since when it is alone away from home, in clock seconds; None while it is not.
         self._alone_since: float | None = None
         self._spoken = float("-inf")
-        self._state = DayState()
+        self._state = DayState(begun=parts.begun)
         self._whereabouts = Whereabouts(context.body.world, context.body.where, is_granted=MOVE in context.rules.grant)
         self._next_look = 0.0
 
@@ -199,6 +203,8 @@ class Initiative:
 
         if not await self._accept(event, offer.importance, holds, undone, what=what):
             return False
+        if state.begun != before:
+            self._on_begun(state.begun)
         self._state, self._next_look = state, now + UNDISTURBED / 5
         return True
 

@@ -26,6 +26,7 @@ from mud_assistant.assistant.runtime.build import Dependencies, build_assistant
 from mud_assistant.assistant.runtime.character import Assistant
 from mud_assistant.assistant.runtime.in_memory import in_memory
 from mud_assistant.assistant.runtime.listener import BodyListener
+from mud_assistant.assistant.runtime.storage import Storage
 from mud_assistant.assistant.worlds.embedded.hamlet import HAMLET
 from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from mud_assistant.llm import get_provider
@@ -87,8 +88,9 @@ def _room_of(body: EmbeddedBody) -> str:
 
 
 @asynccontextmanager
-async def town(*lived: Lived, hour: float = 0.0) -> AsyncIterator[Town]:
-    """Characters that live in the hamlet from this hour on; nobody is in the game yet."""
+async def town(*lived: Lived, hour: float = 0.0, kept: dict[str, Storage] | None = None) -> AsyncIterator[Town]:
+    """Characters that live in the hamlet from this hour on; nobody is in the game yet. `kept` is of earlier lives."""
+    kept = {} if kept is None else kept
     clock = Clock()
     clock.advance(10 * 24 * HOUR / PACE + hour * HOUR / PACE)
     world = EmbeddedWorld(replace(HAMLET, residents=()), lambda: GameTime(clock.seconds() * PACE, PACE), clock.seconds)
@@ -99,7 +101,7 @@ async def town(*lived: Lived, hour: float = 0.0) -> AsyncIterator[Town]:
     for number, one in enumerate(lived):
         me = Principal(f"assistant:{number}", one.name, Kind.ASSISTANT)
         body = world.add(me, one.room)
-        storage = in_memory(clock.seconds, 500, remembering((one.name,)))
+        storage = kept.setdefault(one.name, in_memory(clock.seconds, 500, remembering((one.name,))))
         where = partial(_room_of, body)
         around = Dependencies(
             CharacterBody(me, body, made.witness, where),

@@ -8,6 +8,7 @@ import pytest
 
 from mud_assistant.assistant.characters.day_entries import DayEntry, Days, FreeLife
 from mud_assistant.assistant.loop.choosing import triggers_in
+from mud_assistant.assistant.runtime.storage import Storage
 from mud_assistant.assistant.worlds.embedded.hamlet import HAMLET
 from mud_assistant.tools import Principal
 from tests.assistant.life.lives import HOUR, PACE, Lived, Town, acts, town
@@ -38,6 +39,24 @@ async def test_a_stranger_who_stays_ten_minutes_sees_something_that_nobody_asked
         assert 3 <= len(seen) <= 6
         assert seen.count("Mira opens the sluice.") == 1
         assert here.witness.steps == []  # no model was asked
+
+
+async def test_what_it_has_begun_it_does_not_begin_again_in_its_next_life() -> None:
+    kept: dict[str, Storage] = {}
+    async with town(MIRA, hour=7, kept=kept) as here:
+        here.ann("mill")
+        here.pass_by(300)
+        assert acts(here.witness, "Mira")[0] == "Mira opens the sluice."
+    async with town(MIRA, hour=8, kept=kept) as here:
+        here.ann("mill")
+        here.pass_by(300)
+        seen = acts(here.witness, "Mira")
+        assert seen
+        assert "Mira opens the sluice." not in seen
+    async with town(MIRA, hour=18.5, kept=kept) as here:
+        here.ann("inn")
+        here.pass_by(300)
+        assert "Mira shakes flour from a sleeve." in acts(here.witness, "Mira")
 
 
 async def test_char_is_its_own_name_in_each_line_of_its_day() -> None:
