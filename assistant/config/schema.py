@@ -146,8 +146,8 @@ class AssistantConfig(MannerConfig, defer_build=False):
     follow_minutes: Annotated[float, Field(ge=0, le=1440)] = 30.0
     #: How long it stays in a room without players before it goes home by itself; 0: it stays.
     go_home_minutes: Annotated[float, Field(ge=0, le=10_080)] = 10.0
-    #: Whether its model is asked now and then, while a player is there, for something to do that nobody asked for. What
-    #: its character's file says of its day needs no model and no such leave.
+    #: Whether its model is asked now and then, while a player is there, for something to do that nobody asked for; one
+    #: asked in plain turns never is. What its character's file says of its day needs no model and no such leave.
     impulses: bool = False
     #: The deeds, by the names of tools as "move" or "take", that it may do of its own accord, on your word: one in an
     #: impulse, which it then has as with `impulses`. Players' words lower it as ever. Empty: none.

@@ -155,5 +155,18 @@ async def test_an_owner_is_told_what_impulses_would_cost_and_what_they_cost_toda
         assert "initiative:Sage" in await here.orders("assistant/budget")
 
 
+async def test_who_switches_impulses_on_is_told_when_the_model_is_never_asked_for_one(tmp_path: Path) -> None:
+    never = "The model it thinks with now is asked in plain turns, and never for an impulse."
+    async with office(tmp_path) as here, serve(ollama(), reactor) as url:
+        await here.sage(url)
+        assert (await here.orders("assistant/set Sage/impulses = yes")).endswith("impulses = yes (kept).")
+        assert never not in await here.orders("assistant/plan Sage")
+        await here.orders("assistant/set Sage/model.asking = plain")
+        await here.settled()
+        assert (await here.orders("assistant/set Sage/impulses = yes")).endswith(f"(kept). {never}")
+        await here.settled()
+        assert never in await here.orders("assistant/plan Sage")
+
+
 def test_no_assistant_runs_these_commands() -> None:
     assert {"promises", "quiet"} <= DENIED

@@ -14,6 +14,7 @@ from mud_assistant.assistant.journal.tables.lived_log import LivedLog
 from mud_assistant.assistant.life.impulse_plan import replay_impulses
 from mud_assistant.assistant.service.operations.operated import Operated
 from mud_assistant.assistant.service.operations.operators import InvalidInput, Operator, VisitorRole
+from mud_assistant.assistant.service.runner import AssistantRunner
 from mud_assistant.resilience.background import in_daemon_thread
 
 #: The days that are looked at, and those of a month.
@@ -57,8 +58,15 @@ async def plan(there: Operated, who: Operator, assistant: str, price: str = "") 
     if given is None and log.money and log.tokens:
         given = log.money / log.tokens * _A_MILLION
     money = None if given is None or tokens is None else tokens * given / _A_MILLION
-    sentence = _sentence(name, impulses, each, money, has_log=bool(log.heard))
+    unused = why_no_impulses(there.service.runners.get(assistant))
+    sentence = f"{_sentence(name, impulses, each, money, has_log=bool(log.heard))} {unused}".rstrip()
     return InitiativePlan(impulses, tokens, money, sentence)
+
+
+def why_no_impulses(runner: AssistantRunner | None) -> str:
+    """Say why an assistant has no impulses whatever is set, empty for one that can have them or does not think yet."""
+    is_plain = runner is not None and runner.assistant is not None and runner.assistant.context.is_asked_plainly
+    return "The model it thinks with now is asked in plain turns, and never for an impulse." if is_plain else ""
 
 
 def _impulses(log: LivedLog, dice: Random) -> float:

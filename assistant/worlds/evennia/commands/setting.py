@@ -8,6 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from mud_assistant.assistant.config.options import Option, shown_options, with_option, without_option
+from mud_assistant.assistant.service.operations import planning
 from mud_assistant.assistant.service.operations.matching import match_name
 from mud_assistant.assistant.worlds.evennia import accounts, creation, server
 from mud_assistant.assistant.worlds.evennia.commands import making, persona, thinking
@@ -28,6 +29,7 @@ TOOLS_USAGE = "assistant/tools NAME = +tool -tool (or: all, or a list of tools)"
 _VALUE_CHARS, _PERSONA_CHARS = 60, 8000
 _ALL = "all"
 _NAME = "name"
+_OF_IMPULSES = {"impulses", "autonomous", "initiative_share"}
 #: The most characters of a value in a table, which leaves room for the meaning.
 _CELL = 18
 #: Up to so many options are shown in full, more as a table.
@@ -45,9 +47,10 @@ def set_option(typed: TypedCommand) -> Answer:
         return _ELSEWHERE[known](replace(typed, left=name.strip()))
     if known == _NAME and typed.right:
         return rename(character, typed.right)
+    unused = planning.why_no_impulses(server.runner_of(character)) if known in _OF_IMPULSES and typed.right else ""
     shown = change_option(character, known, typed.right)
     how = "kept" if typed.right else "again what the game says"
-    return f"{character.key}: {known} = {cut(shown.value, _VALUE_CHARS)} ({how})."
+    return f"{character.key}: {known} = {cut(shown.value, _VALUE_CHARS)} ({how}). {unused}".rstrip()
 
 
 def change_option(character: Any, option: str, value: str) -> Option:
