@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -220,23 +220,6 @@ class ModelSeen(Struct, frozen=True):
 
 
 StreamEvent = TextDelta | ReasoningDelta | CallDelta | ServerBlockSeen | RawSeen | UsageSeen | FinishSeen | ModelSeen
-
-
-class StreamParser(Protocol):
-    """A parser of the bytes of one streamed body into events."""
-
-    def feed(self, data: bytes) -> list[StreamEvent]:
-        """Return the events these bytes complete. Raises the LLMError that the stream carries."""
-        ...
-
-    def end(self) -> list[StreamEvent]:
-        """Return the last events. Raises StreamBroken when the stream had no end mark."""
-        ...
-
-    @property
-    def complete(self) -> bool:
-        """Whether the stream's own end mark was seen. Nothing after it counts."""
-        ...
 
 
 def _sum(one: _Number | None, other: _Number | None) -> _Number | None:

@@ -21,9 +21,9 @@ from mud_assistant.llm.packing.packed import join_bytes, parts_of
 from mud_assistant.llm.providers.address import KeyedAddress
 from mud_assistant.llm.providers.offered import OfferedModel, listed_models
 from mud_assistant.llm.request import CallOptions, ToolChoice
-from mud_assistant.llm.response import RateLimitInfo, StreamEvent, StreamParser
+from mud_assistant.llm.response import RateLimitInfo, StreamEvent
 from mud_assistant.llm.tokens.estimate import TokenEstimator
-from mud_assistant.llm.wire.building import AnswerBuilder, AnswerParser, EventParser, EventRecorder
+from mud_assistant.llm.wire.building import AnswerBuilder, AnswerParser, EventRecorder
 from mud_assistant.llm.wire.rate_limits import Moment, read_rate_limits
 from mud_assistant.resilience import Request, SentHeaders, host_of, origin_of
 
@@ -187,11 +187,6 @@ class LLMProvider(KeyedAddress):
     @abstractmethod
     def read_response(self, body: bytes, answer: AnswerBuilder) -> None:
         """Add to `answer` what a body that came whole says. Raises LLMError for a body that is not an answer."""
-
-    def stream_parser(self) -> StreamParser:
-        """Return a parser of one streamed answer into events."""
-        recorder = EventRecorder()
-        return EventParser(self.answer_parser(recorder), recorder)
 
     def parse_response(self, body: bytes) -> list[StreamEvent]:
         """Return the events of an answer that came whole. Raises LLMError for a body that is not an answer."""

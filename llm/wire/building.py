@@ -14,7 +14,6 @@ from mud_assistant.llm.response import (
     ReasoningDelta,
     ServerBlockSeen,
     StreamEvent,
-    StreamParser,
     TextDelta,
     Usage,
     UsageSeen,
@@ -132,26 +131,3 @@ class AnswerParser(Protocol):
     def complete(self) -> bool:
         """Whether the stream's own end mark, or an error, was seen. Nothing after it counts."""
         ...
-
-
-class EventParser(StreamParser):
-    """A parser into events: `parser` adds to `recorder`."""
-
-    def __init__(self, parser: AnswerParser, recorder: EventRecorder) -> None:
-        self._parser = parser
-        self._recorder = recorder
-
-    def feed(self, data: bytes) -> list[StreamEvent]:
-        """Return the events these bytes complete, up to an error. An error completes the stream too."""
-        self._parser.feed(data)
-        return self._recorder.take()
-
-    def end(self) -> list[StreamEvent]:
-        """Return the last events. Raises the error that the stream carried; StreamBroken when it had no end mark."""
-        self._parser.end()
-        return self._recorder.take()
-
-    @property
-    def complete(self) -> bool:
-        """Whether the end mark or an error was seen."""
-        return self._parser.complete

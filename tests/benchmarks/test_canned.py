@@ -13,6 +13,7 @@ from mud_assistant.llm import get_provider
 from mud_assistant.llm.providers.provider import LLMProvider
 from mud_assistant.llm.response import CallDelta, StreamEvent, TextDelta
 from mud_assistant.llm.wire.accumulate import Accumulator
+from tests.llm.streamed import EventParser
 
 NAMES = {"local": "chat", "anthropic": "anthropic", "ollama": "ollama"}
 SIZES = (1, 7, 100_000)
@@ -46,7 +47,7 @@ def test_a_whole_answer_says_the_same_to_both(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_stream_says_the_same_to_both_however_it_is_cut(name: str, size: int) -> None:
     data = b"".join(answer(NAMES[name], whole=False, calls=True))
-    parser, reader = provider(name).stream_parser(), DIALECTS[name].streamed()
+    parser, reader = EventParser(provider(name)), DIALECTS[name].streamed()
     events: list[StreamEvent] = []
     for at in range(0, len(data), size):
         events += parser.feed(data[at : at + size])

@@ -11,6 +11,7 @@ from mud_assistant.llm import FinishReason, Message
 from mud_assistant.llm.providers.anthropic.provider import AnthropicProvider
 from mud_assistant.llm.response import StreamEvent
 from mud_assistant.llm.wire.accumulate import Accumulator
+from tests.llm.streamed import EventParser
 
 PROVIDER = AnthropicProvider(model="m")
 SOURCE = {"type": "web_search_result_location", "cited_text": "deep", "url": "https://w", "title": "Well"}
@@ -57,7 +58,7 @@ def finish(reason: str = "end_turn", **usage: Any) -> bytes:
 
 
 def fed(pieces: Iterable[bytes]) -> list[StreamEvent]:
-    parser = PROVIDER.stream_parser()
+    parser = EventParser(PROVIDER)
     events = [event for piece in pieces for event in parser.feed(piece)]
     return events + parser.end()
 

@@ -42,6 +42,7 @@ from tests.llm.providers.anthropic_stream import (
     text,
     thought,
 )
+from tests.llm.streamed import EventParser
 
 
 def test_text_model_and_usage() -> None:
@@ -176,7 +177,7 @@ def test_what_came_before_an_error_counts_wherever_the_bytes_were_split(is_split
         event("error", error={"type": "overloaded_error", "message": "no"}),
         text(1, "y"),
     ]
-    parser = PROVIDER.stream_parser()
+    parser = EventParser(PROVIDER)
     events = [one for piece in (pieces if is_split else [b"".join(pieces)]) for one in parser.feed(piece)]
     assert [one.text for one in events if isinstance(one, TextDelta)] == ["well, "]
     assert parser.complete

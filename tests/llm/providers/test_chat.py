@@ -29,6 +29,7 @@ from mud_assistant.llm import (
 )
 from mud_assistant.llm.providers.chat import LocalProvider
 from mud_assistant.llm.response import CallDelta, FinishSeen, ReasoningDelta, StreamEvent, TextDelta, UsageSeen
+from tests.llm.streamed import EventParser
 
 PROVIDER = LocalProvider("http://127.0.0.1:1/v1", "m")
 
@@ -38,7 +39,7 @@ def chunk(**choice: object) -> bytes:
 
 
 def read(*pieces: bytes) -> list[StreamEvent]:
-    parser = PROVIDER.stream_parser()
+    parser = EventParser(PROVIDER)
     events = [event for piece in pieces for event in parser.feed(piece)]
     return events + parser.end()
 
@@ -152,7 +153,7 @@ def test_65_a_refusal_is_filtered() -> None:
 def test_the_events_before_an_error_count_wherever_the_bytes_are_split() -> None:
     body = chunk(delta={"content": "half"}) + b'data: {"error":{"message":"over","code":502}}\n\n'
     for size in (1, 7, len(body)):
-        parser = PROVIDER.stream_parser()
+        parser = EventParser(PROVIDER)
         events = [event for at in range(0, len(body), size) for event in parser.feed(body[at : at + size])]
         assert events == [TextDelta("half")]
         with pytest.raises(Unavailable, match="over"):

@@ -32,13 +32,14 @@ from mud_assistant.llm.response import (
     TextDelta,
     UsageSeen,
 )
+from tests.llm.streamed import EventParser
 
 PROVIDER = OllamaProvider(model="m")
 LAST = b'{"model":"m","message":{"content":""},"done":true,"done_reason":"stop","prompt_eval_count":9,"eval_count":2}\n'
 
 
 def read(*pieces: bytes) -> list[StreamEvent]:
-    parser = PROVIDER.stream_parser()
+    parser = EventParser(PROVIDER)
     events = [event for piece in pieces for event in parser.feed(piece)]
     return events + parser.end()
 

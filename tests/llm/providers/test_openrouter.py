@@ -24,6 +24,7 @@ from mud_assistant.llm.messages import JSON, JSONObject
 from mud_assistant.llm.providers.openrouter import OpenRouterProvider
 from mud_assistant.llm.response import Prices, StreamEvent, TextDelta, UsageSeen
 from mud_assistant.llm.wire.accumulate import Accumulator
+from tests.llm.streamed import EventParser
 
 PROVIDER = OpenRouterProvider(model="vendor/m")
 
@@ -37,7 +38,7 @@ def delta(finish: str | None = None, **runners: JSON) -> JSONObject:
 
 
 def read(body: bytes) -> list[StreamEvent]:
-    parser = PROVIDER.stream_parser()
+    parser = EventParser(PROVIDER)
     return parser.feed(body) + parser.end()
 
 
@@ -63,7 +64,7 @@ def test_thinking_is_an_option_of_its_own(think: bool | None, sent_as: object) -
 
 def test_35_an_error_after_two_finishes_keeps_the_text_apart() -> None:
     error = {"error": {"code": 400, "message": "over"}, **delta("error", content="")}
-    parser = PROVIDER.stream_parser()
+    parser = EventParser(PROVIDER)
     events = parser.feed(sent(delta(content="half"), delta("length"), delta("length"), error))
     assert TextDelta("half") in events
     assert parser.complete

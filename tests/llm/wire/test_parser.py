@@ -11,21 +11,21 @@ from mud_assistant.llm.response import (
     FinishReason,
     FinishSeen,
     StreamEvent,
-    StreamParser,
     TextDelta,
     Usage,
     UsageSeen,
 )
 from mud_assistant.llm.wire.building import EventRecorder
 from mud_assistant.llm.wire.lines import MAX_EVENT_BYTES
+from tests.llm.streamed import EventParser
 
 A = b'data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}'
 B = A.replace(b'"a"', b'"b"')
 STOP = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}'
 
 
-def parser(name: str = "local") -> StreamParser:
-    return get_provider(name, "http://127.0.0.1:1", "m").stream_parser()
+def parser(name: str = "local") -> EventParser:
+    return EventParser(get_provider(name, "http://127.0.0.1:1", "m"))
 
 
 def texts(events: list[StreamEvent]) -> list[str]:
