@@ -83,6 +83,29 @@ def test_a_whisper_is_masked_for_others_and_whole_for_who_whispered() -> None:
     assert "I keep the zqheron." in life.model.asked[-1]
 
 
+def test_two_who_are_whispered_to_in_one_step_are_shown_neither() -> None:
+    def brain(body: str) -> Calls:
+        if "tell them" not in json.loads(body)[-1]["content"]:
+            return [("noop", {})]
+        return [("whisper", {"target": "Bea", "text": "zqheron"}), ("whisper", {"target": "Cid", "text": "zqstork"})]
+
+    life = still(ALL, brain)
+    for who in (BEA, CID):
+        life.hear(partial(_aside, who))
+    life.hear(lambda id_: event("say", ANN, "tell them", id_))
+    assert life.runs() == [Answered(("whisper", "whisper"))]
+    for who in (BEA, CID):
+        life.hear(partial(event, "whisper", who, "what did you say?"))
+        life.runs()
+        shown = life.model.asked[-1]
+        assert "[You said something to Bea in private.]" in shown
+        assert not {word for word in ("zqheron", "zqstork") if word in shown}
+
+
+def _aside(who: Principal, id_: str) -> Event:
+    return Said(id=id_, at=0.0, who=who, text="What a day.")
+
+
 def test_an_answer_aloud_to_a_whisper_is_sent_back_by_the_dispatcher() -> None:
     life = still(ALL, lambda body: [("say", {"text": "zqheron!"})] if "Use whisper" not in body else blab(body))
     heard = life.witness
