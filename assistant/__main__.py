@@ -127,9 +127,8 @@ def _worker(options: argparse.Namespace, secrets: Secrets) -> int:
         return WorkerOptions, run_worker
 
     process = options.process or f"{platform.node() or 'a machine'}:{os.getpid()}"
-    names, must_have_page = options.assistants or (), options.page is not None
-    more = {"process": process, "names": names, "must_have_page": must_have_page, "is_supervised": True}
-    return _standalone(options, secrets, load, **more)
+    more = {"process": process, "names": options.assistants or (), "must_have_page": options.page is not None}
+    return _standalone(options, secrets, load, **more, logs_notes=str(options.log) != "-", is_supervised=True)
 
 
 def _tell(options: argparse.Namespace, secrets: Secrets) -> int:

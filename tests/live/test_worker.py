@@ -118,7 +118,7 @@ async def test_words_are_heard_wherever_an_assistant_lives_and_answered(
         await first.saw("Sage thinks with")
         unknown = await workers.tell("Sybil", "Hello?")
         assert (unknown.status, "those it knows: Sage" in unknown.err) == (2, True)
-        second = workers.start("beta")
+        second = workers.start("beta", "--log", "-")
         await second.saw("Sage lives on alpha; this process waits")
         twin = workers.start("alpha")
         assert (await twin.ended).status == 75
@@ -128,6 +128,8 @@ async def test_words_are_heard_wherever_an_assistant_lives_and_answered(
         assert "Sage lives on alpha" in told.err
         assert workers.rows("SELECT count(*) FROM @messages") == [(0,)]
         assert "Sage lives here." in (tmp_path / "alpha.log").read_text()
+        shown = second.err.decode()
+        assert [shown.count(note) for note in ("beta runs Sage", "this process waits")] == [1, 1], shown
 
 
 async def test_a_worker_that_is_killed_is_followed_within_two_seconds_and_nothing_is_said_twice(

@@ -57,12 +57,13 @@ class NameTaken(AssistantError):
 class WorkerOptions(StandaloneOptions, frozen=True, kw_only=True):
     """The options of a worker. `process` is what others call it, `names` are its assistants, if not those of the file.
 
-    A page that `must_have_page` asks for is not left out.
+    A page that `must_have_page` asks for is not left out. What is shown is written to the log too where `logs_notes`.
     """
 
     process: str
     names: Sequence[str] = ()
     must_have_page: bool = False
+    logs_notes: bool = True
 
 
 # Any: no single interface of the reactor covers time, network, processes and descriptors.
@@ -194,4 +195,5 @@ class RunningWorker:
     def _note(self, text: str) -> None:
         """Show a line to the operator, who may read the log instead."""
         self._program.progress.note(text)
-        _log.info("{text}", text=text)
+        if self._options.logs_notes:
+            _log.info("{text}", text=text)
