@@ -40,16 +40,15 @@ class TelemetryChecks(Struct, frozen=True):
             await self.runner.check("telemetry", COLLECTOR_SECONDS, self._look, "see telemetry.endpoint")
 
     async def _look(self) -> str:
-        said = []
-        if self.config.metrics:
-            if find_spec("prometheus_client") is None:
-                raise Problem(f"{METRICS_MISSING}, or set telemetry.metrics to false")
-            said.append("the page answers Prometheus at /metrics")
-        if signals := self.config.sends(self.environment):
-            if not _has_otel():
-                raise Problem(f"{OTEL_MISSING}, or set no telemetry.endpoint")
-            said += [await self._send(signal) for signal in signals]
-        return "; ".join(said)
+        absent, signals = [], self.config.sends(self.environment)
+        if self.config.metrics and find_spec("prometheus_client") is None:
+            absent.append(f"{METRICS_MISSING}, or set telemetry.metrics to false")
+        if signals and not _has_otel():
+            absent.append(f"{OTEL_MISSING}, or set no telemetry.endpoint")
+        if absent:
+            raise Problem("; ".join(absent))
+        said = ["the page answers Prometheus at /metrics"] if self.config.metrics else []
+        return "; ".join([*said, *[await self._send(signal) for signal in signals]])
 
     async def _send(self, signal: str) -> str:
         """Send nothing of this signal to the collector, which is a request it must take."""
@@ -80,9 +79,6 @@ class TelemetryChecks(Struct, frozen=True):
 def _has_otel() -> bool:
     """Tell whether OpenTelemetry's SDK and its exporter are installed."""
     try:
-        return (
-            find_spec("opentelemetry.sdk") is not None
-            and find_spec("opentelemetry.exporter.otlp.proto.http") is not None
-        )
+        return all(map(find_spec, ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")))
     except ModuleNotFoundError:
         return False

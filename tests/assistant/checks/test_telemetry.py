@@ -58,6 +58,16 @@ async def test_it_says_what_to_change(tmp_path: Path, status: int, state: Findin
     assert (finding.state, hint in finding.sentence) == (state, True)
 
 
+async def test_it_names_every_extra_that_is_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for package in ("prometheus_client", "opentelemetry.sdk"):
+        monkeypatch.setitem(sys.modules, package, None)
+    finding = await told(tmp_path, metrics=True, endpoint="http://127.0.0.1:9")
+    assert finding is not None
+    assert finding.state is FindingState.WRONG
+    for extra in ("metrics", "otel"):
+        assert f"pip install 'mud-assistant[{extra}]'" in finding.sentence
+
+
 @pytest.mark.parametrize(("package", "extra"), [("prometheus_client", "metrics"), ("opentelemetry.sdk", "otel")])
 async def test_a_missing_extra_is_told_with_its_remedy_and_stops_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str, extra: str
