@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -31,6 +32,9 @@ from mud_assistant.resilience.background import in_daemon_thread
 JOURNAL_SECONDS = 60.0
 #: Exit status when something is wrong.
 SOMETHING_WRONG = 1
+#: Has the trigram tokenizer of memories that are not in English: https://www.sqlite.org/releaselog/3_34_0.html
+OLDEST_SQLITE = (3, 34)
+TOO_OLD_SQLITE = "Python brings SQLite {}, and a journal needs 3.34 or later: use another Python, or journal.url"
 #: The check of the owner's own tools.
 OWN_TOOLS = "own tools"
 
@@ -169,12 +173,12 @@ class _Checks:
         if config.url:
             await self._check_database()
             return
+        if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+            self._runner.note("journal", FindingState.WRONG, TOO_OLD_SQLITE.format(sqlite3.sqlite_version))
+            return
         if not config.file:
-
-            async def memory() -> str:
-                return "none is kept: what is remembered is gone with the program (journal.file)"
-
-            await self._runner.check("journal", LOOK_SECONDS, memory)
+            none = "none is kept: what is remembered is gone with the program (journal.file)"
+            self._runner.note("journal", FindingState.OK, none)
             return
         path = self._request.folder / config.file
         for name, work in (

@@ -47,9 +47,7 @@ def durable(path: Path) -> str:
 
     The check uses a scratch database beside the journal, because network file systems support no write-ahead log.
     """
-    folder = path.parent
-    while not folder.exists() and folder != folder.parent:
-        folder = folder.parent  # the journal makes the folders it lacks
+    folder = next(each for each in path.parents if each.exists())  # the journal makes the folders it lacks
     try:
         with TemporaryDirectory(prefix=".mud-assistant-doctor-", dir=folder) as scratch:
             mode, synchronous = _pragmas(Path(scratch, "try.sqlite"))
@@ -77,10 +75,7 @@ def _pragmas(path: Path) -> tuple[str, int]:
 
 def room(path: Path, config: JournalConfig) -> str:
     """Check that the disk has room for the journal to grow to its limit. Raises Problem."""
-    folder = path.parent
-    while not folder.exists() and folder != folder.parent:
-        folder = folder.parent
-    free = shutil.disk_usage(folder).free
+    free = shutil.disk_usage(next(each for each in path.parents if each.exists())).free
     used = path.stat().st_size if path.is_file() else 0
     wanted = max(config.max_bytes - used, LEAST_FREE_BYTES)
     if free < wanted:

@@ -8,14 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from mud_assistant.assistant.checks.finding import Problem, Unclear
+from mud_assistant.assistant.checks.doctor import DoctorRequest, examine
+from mud_assistant.assistant.checks.finding import Finding, FindingState, Problem, Unclear
 from mud_assistant.assistant.checks.journal import bindings, durable, room, searchable, sound
+from mud_assistant.assistant.config.options import merged
 from mud_assistant.assistant.config.schema import JournalConfig
 from mud_assistant.assistant.journal.files import create
 from mud_assistant.assistant.journal.schema import SCHEMA
 from mud_assistant.assistant.keys.binding import KeyBinding
 from mud_assistant.assistant.memory.recall import SqliteIndex
 from mud_assistant.assistant.memory.recall_file import ENDING
+from tests.assistant.living import reactor
 
 
 @pytest.fixture
@@ -29,6 +32,20 @@ def test_a_sound_file_is_sound_and_is_left_as_it_is(journal: Path) -> None:
     before = (journal.read_bytes(), sorted(journal.parent.iterdir()))
     assert sound(journal, 0.0) == f"{journal} is sound"
     assert (journal.read_bytes(), sorted(journal.parent.iterdir())) == before
+
+
+@pytest.mark.parametrize(("version", "is_taken"), [((3, 33, 0), False), ((3, 34, 0), True)])
+async def test_an_sqlite_that_is_too_old(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: tuple[int, int, int], *, is_taken: bool
+) -> None:
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", version)
+    monkeypatch.setattr(sqlite3, "sqlite_version", ".".join(map(str, version)))
+    found: list[Finding] = []
+    config = merged({"model": {"provider": "nobody"}, "journal": {"file": "sage.journal"}})
+    await examine(reactor, DoctorRequest(config, tmp_path, {}, lambda: 1e6, found.append, lambda _: None))
+    states = {finding.check: finding.state for finding in found}
+    assert (states["journal"] is FindingState.OK, "journal durable" in states) == (is_taken, is_taken)
+    assert any("SQLite 3.33.0, and a journal needs 3.34 or later" in finding.sentence for finding in found) != is_taken
 
 
 def test_a_file_that_is_not_there_yet(tmp_path: Path) -> None:
