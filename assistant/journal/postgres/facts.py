@@ -27,8 +27,10 @@ _ROOM = """SELECT (SELECT sum(numbackends) FROM pg_stat_database), current_setti
     current_setting('superuser_reserved_connections')::int
     + coalesce(current_setting('reserved_connections', true), '0')::int"""
 _SETTINGS = ("server_encoding", "fsync", "full_page_writes", "synchronous_commit", "data_checksums")
-#: The processes that live, by tables of any version.
-_AT_WORK = f"SELECT name FROM processes WHERE {LIVES.format(lock_key='processes.lock_key')} ORDER BY name"
+#: The processes that live, each with its version as its listener's session has it, by tables of any version.
+_AT_WORK = f"""SELECT DISTINCT name || ' ' || coalesce(substring(application_name, 'listens (.+)'), '(version unknown)')
+    FROM processes LEFT JOIN pg_stat_activity ON starts_with(application_name, 'mud-assistant ' || id || ' listens')
+    WHERE {LIVES.format(lock_key="processes.lock_key")} ORDER BY 1"""
 _MAY_CREATE = "SELECT coalesce(has_schema_privilege(current_schema(), 'CREATE'), false)"
 
 

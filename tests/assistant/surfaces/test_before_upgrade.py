@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 from collections import namedtuple
 from contextlib import closing
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ import pytest
 from mud_assistant.assistant.__main__ import main
 from mud_assistant.assistant.checks.finding import Finding, FindingState
 from mud_assistant.assistant.journal.files import create
+from mud_assistant.assistant.journal.postgres.connection import connect
+from mud_assistant.assistant.journal.postgres.schema import migrate
 from mud_assistant.assistant.journal.schema import SCHEMA
 from mud_assistant.assistant.keys.redaction import Secrets
 from mud_assistant.assistant.surfaces.backup.backup_command import LAST_BACKUP, LastBackup
@@ -125,7 +128,18 @@ async def test_a_database_says_who_is_at_work(tmp_path: Path, postgres_url: str,
     assert status == 0
     assert found["backup"].state is UNKNOWN
     assert found["journal tables"].sentence.startswith("they are those of this version")
-    assert found["processes"].sentence == "at work: alpha; upgrade and start them one after the other"
+    at_work = f"at work: alpha {version('mud-assistant')}; upgrade and start them one after the other"
+    assert found["processes"].sentence == at_work
+
+
+def test_a_process_whose_version_is_not_told_is_named_too(tmp_path: Path, postgres_url: str) -> None:
+    (tmp_path / "assistant.toml").write_text(f'[journal]\nurl = "{postgres_url}"\n')
+    with closing(connect(postgres_url, None, "mud-assistant listens")) as db:
+        migrate(db)
+        db.execute("INSERT INTO processes (id, name, lock_key, address) VALUES ('older', 'alpha', 7, '')")
+        db.execute("SELECT pg_advisory_lock(7)")
+        found = examined(tmp_path / "assistant.toml")[1]
+    assert found["processes"].sentence.startswith("at work: alpha (version unknown); upgrade")
 
 
 def test_older_tables_in_a_database_and_newer_ones(tmp_path: Path, postgres_server: PostgresServer) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import select
 from collections.abc import Callable
 from contextlib import suppress
+from importlib.metadata import version
 from threading import Lock, Thread
 
 import psycopg
@@ -53,6 +54,7 @@ class Listener:
     ) -> None:
         self._connect = connect
         self._process = process
+        self._name = f"mud-assistant {process.id} listens {version('mud-assistant')}"
         self._on_lock = on_lock
         #: The line on which the lock is held, None while it is not. Guarded, as a number of a line is used again.
         self._line: int | None = None
@@ -105,7 +107,7 @@ class Listener:
 
     def _listen(self, db: PostgresDatabase) -> None:
         """Listen until the connection breaks. Raises psycopg.Error."""
-        end_earlier(db, f"mud-assistant {self._process.id} listens")
+        end_earlier(db, self._name)
         db.execute("SELECT pg_advisory_lock(?)", (self._process.lock_key,))
         self._on_lock()
         with self._guard:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from functools import partial
+from importlib.metadata import version
 from typing import Any
 
 from twisted.internet.task import deferLater
@@ -90,7 +91,8 @@ async def test_a_line_that_nobody_told_the_server_of_is_not_waited_for(
     """The old session would hold the lock for as long as TCP believes in it."""
     process = JournalProcess("a")
     with relay_to(postgres_server) as relay:
-        lost = connect(relay.url(postgres_schema), name=f"mud-assistant {process.id} listens")
+        name = f"mud-assistant {process.id} listens {version('mud-assistant')}"
+        lost = connect(relay.url(postgres_schema), name=name)
         lost.execute("SELECT pg_advisory_lock(?)", (process.lock_key,))
         relay.stall()
         async with listening(relay.url(postgres_schema), reactor, process):
