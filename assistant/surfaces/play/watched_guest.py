@@ -63,7 +63,7 @@ async def run_play(reactor: Any, options: PlayOptions, environment: Mapping[str,
         try:
             await runner.first_attempt()
         except AssistantError as error:
-            screen.remark(f"({complaint(error)} It is tried again by itself.)")
+            screen.remark(f"({complaint(error).rstrip('.')}. It is tried again by itself.)")
         else:
             screen.remark(f"({me.name} thinks with {runner.models[0].why}. Ctrl-C ends this.)")
         return await until_cancelled()

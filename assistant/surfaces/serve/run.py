@@ -101,7 +101,7 @@ async def run_serve(reactor: Any, options: ServeOptions, environment: Mapping[st
         try:
             await runner.first_attempt()
         except AssistantError as error:
-            program.progress.note(f"{complaint(error)} It is tried again by itself; the page shows it.")
+            program.progress.note(f"{complaint(error).rstrip('.')}. It is tried again by itself; the page shows it.")
         else:
             program.progress.note(f"{runner.embodiment.me.name} thinks with {runner.models[0].why}.")
         return await until_cancelled()

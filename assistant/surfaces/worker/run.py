@@ -179,7 +179,7 @@ class RunningWorker:
         except HeldElsewhere:  # told already
             return
         except AssistantError as error:
-            self._note(f"{complaint(error)} It is tried again by itself.")
+            self._note(f"{complaint(error).rstrip('.')}. It is tried again by itself.")
         else:
             self._note(f"{runner.embodiment.me.name} thinks with {runner.models[0].why}.")
 
@@ -190,7 +190,7 @@ class RunningWorker:
         except PageNotOpened as error:
             if self._options.must_have_page:
                 raise
-            self._note(f"{complaint(error)} It goes on without one.")
+            self._note(f"{complaint(error).rstrip('.')}. It goes on without one.")
 
     def _note(self, text: str) -> None:
         """Show a line to the operator, who may read the log instead."""
