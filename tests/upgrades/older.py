@@ -18,6 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from mud_assistant.assistant.journal.postgres.schema import STEPS
 from mud_assistant.assistant.journal.schema import SCHEMA
 from tests.postgres import PostgresServer, find_programs
 from tests.upgrades.going_on import journal_in_database, journal_in_file
@@ -61,16 +62,16 @@ def _tried(stage: Stage, folder: Path, server: PostgresServer, url: str) -> Iter
             db.commit()
         before = _sums(home)
         yield _outcome(commit, home, f"SQLite, tables of version {version}") | {"unchanged": _sums(home) == before}
-    if stage.has_postgres:
-        schema = f"of_{NEWEST.commit}"
-        newer = f"UPDATE {schema}.meta SET value = '99' WHERE key = 'schema version'"  # noqa: S608
-        server.execute(newer)
-        home = folder / f"{stage.commit}-database"
+    schema = f"of_{NEWEST.commit}"
+    for version in (len(STEPS), len(STEPS) + 1) if stage.has_postgres else ():
+        if version <= stage.postgres_tables:
+            continue
+        server.execute(f"UPDATE {schema}.meta SET value = '{version}' WHERE key = 'schema version'")  # noqa: S608
+        home = folder / f"{stage.commit}-database-{version}"
         _settings(home, url, f'url = "{server.url(schema)}"')
         rows = _rows(server, schema)
-        yield _outcome(commit, home, "PostgreSQL, tables of a later version") | {
-            "unchanged": _rows(server, schema) == rows
-        }
+        outcome = _outcome(commit, home, f"PostgreSQL, tables of version {version}")
+        yield outcome | {"unchanged": _rows(server, schema) == rows}
 
 
 def _settings(home: Path, url: str, journal: str) -> None:

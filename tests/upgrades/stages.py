@@ -40,9 +40,15 @@ class Stage(Struct, frozen=True):
     settings: str
     #: Files of a game as the docs of that commit told owners to write them: the file, the page, a word of the block.
     written: Sequence[tuple[str, str, str]]
-    has_postgres: bool = False
+    #: The version of its tables in PostgreSQL, 0 when it had none.
+    postgres_tables: int = 0
     module: str = "assistant"
     folders: Sequence[str] = _PACKAGES
+
+    @property
+    def has_postgres(self) -> bool:
+        """Whether it could keep its journal in PostgreSQL."""
+        return self.postgres_tables > 0
 
     @property
     def file(self) -> Path:
@@ -61,8 +67,8 @@ _TOOL = ("world/ai_tools.py", "docs/adding-a-tool.md", "class HumArguments")
 STAGES = (
     Stage("5747b1e", 2, _EARLY, _GAME),
     Stage("2e5e86e", 3, _EARLY + _LATER, _GAME),
-    Stage("be6d829", 4, 'fallback_line = "hums."\n' + _LATER, _GAME, has_postgres=True),
-    Stage("83cfdd5d", 7, 'fallback_line = "hums."\n', (*_GAME, _TOOL), has_postgres=True, module="mud_assistant"),
+    Stage("be6d829", 4, 'fallback_line = "hums."\n' + _LATER, _GAME, postgres_tables=1),
+    Stage("83cfdd5d", 7, 'fallback_line = "hums."\n', (*_GAME, _TOOL), postgres_tables=4, module="mud_assistant"),
 )
 #: What is counted in a journal, by the statement that counts it. Notes became memories.
 _COUNTED = {
