@@ -250,6 +250,8 @@ class Floor:
         self._clock = clock
         #: When the next line may be spoken in a room, by the room's identity.
         self._free: dict[str, float] = {}
+        #: What each assistant that lives in this process is called, its name first, by its id.
+        self.called: dict[str, tuple[str, ...]] = {}
         #: Who claimed what, and until when.
         self._claims: dict[tuple[str, ...], tuple[str, float]] = {}
 

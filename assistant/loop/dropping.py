@@ -48,7 +48,7 @@ def take_back(context: RunContext, run: Run) -> str:
     return "" if requests_in(line) else _words(run, meant, is_plain=is_plain)
 
 
-async def say_taken_back(context: RunContext, run: Run, words: str) -> Outcome | None:
+async def say_instead(context: RunContext, run: Run, words: str) -> Outcome | None:
     """Say it the way the line came, as the only step of the run. Return the outcome; None where it may not speak."""
     call = speech_call(context.rules, run, words)
     return None if call is None else outcome_of(run, await act(context, run, answer_by_rule(run, call), 0))

@@ -13,9 +13,10 @@ from mud_assistant.assistant.events.outcome import Failed, NothingToDo, Outcome
 from mud_assistant.assistant.journal import Accepted, InterruptedRun, InterruptedStep
 from mud_assistant.assistant.loop.acting import act, carry_out, outcome_of
 from mud_assistant.assistant.loop.asking import discreet
+from mud_assistant.assistant.loop.called_away import who_is_away
 from mud_assistant.assistant.loop.choosing import is_impulse, of_one_run
 from mud_assistant.assistant.loop.delegating import look_into
-from mud_assistant.assistant.loop.dropping import say_taken_back, take_back
+from mud_assistant.assistant.loop.dropping import say_instead, take_back
 from mud_assistant.assistant.loop.granted import act_on_granted, is_granted_step, make_granted
 from mud_assistant.assistant.loop.impulse_offers import note_deed, rules_of_impulse
 from mud_assistant.assistant.loop.keeping import asker_now, given_up
@@ -110,7 +111,8 @@ async def act_unasked(context: RunContext, run: Run, left: Sequence[InterruptedS
         return NothingToDo("the moment for its impulse is over")
     if run.granted is not None:
         await make_granted(context, run)
-    if taken_back and not run.progress.written and (said := await say_taken_back(context, run, taken_back)) is not None:
+    words = taken_back or who_is_away(context, run)
+    if words and not run.progress.written and (said := await say_instead(context, run, words)) is not None:
         return said
     await look_up_first(context, run)
     return None

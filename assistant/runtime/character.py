@@ -80,6 +80,8 @@ class Assistant:
     def start(self) -> None:
         """Start the assistant, with what an earlier life left pending. Its inbox must be open."""
         heard, peace = self.initiative.heard, self.peace
+        if (floor := self.context.process.floor) is not None:
+            floor.called[self.context.body.me.id] = (self.context.body.me.name, *self.context.settings.aliases)
         self.inbox.wake(
             Attending(self.context, self._manners, self.rights, self._sleep, self.tick, heard=heard, peace=peace)
         )
@@ -87,6 +89,8 @@ class Assistant:
 
     async def stop(self) -> None:
         """Cancel all work, and return when nothing runs any more. Pending events stay in the journal."""
+        if (floor := self.context.process.floor) is not None:
+            floor.called.pop(self.context.body.me.id, None)
         await self.tick.stop()
         await self.context.speech.waking.stop()
         await self._launcher.stop()

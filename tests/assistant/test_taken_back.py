@@ -23,6 +23,8 @@ async def states(life: Days) -> list[tuple[str, GoalState]]:
         (HENS, "Sage, forget about the hens", "I will not remind you in an hour: feed the hens."),
         (HENS, "Sage, don't remind me after all", "I will not remind you in an hour: feed the hens."),
         (HENS, "Sage, never mind the reminder", "I will not remind you in an hour: feed the hens."),
+        (HENS, "Sage, you can forget about the hens", "I will not remind you in an hour: feed the hens."),
+        (HENS, "Sage, you may forget it", "I will not remind you in an hour: feed the hens."),
         (HENS, "oh, never mind, Sage", "I will not remind you in an hour: feed the hens."),
         ("Sage, wait here until I am back", "Sage, you need not wait any longer",
          "I will not wait here until you are back."),

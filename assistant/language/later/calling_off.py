@@ -41,7 +41,8 @@ _NO_NEED = (
     r"|(?:please )?stop|(?:don't|do not)(?: bother(?: to)?)?(?! (?:forget|stop|fail|you|worry|mind)\b)|quit"
 )
 _LET_BE = (
-    r"(?:please )?(?:never ?mind|nvm|forget|cancel|call off|scratch|drop|skip|strike|abort|undo|ignore|disregard)"
+    r"(?:you (?:can|could|may|might|should)(?: as well| just)? |please )?"
+    r"(?:never ?mind|nvm|forget|cancel|call off|scratch|drop|skip|strike|abort|undo|ignore|disregard)"
     r"(?: (?:about|it about|that about|what I (?:said|asked|told you) (?:about|of)))?"
     r"|I(?:'ve| have)? changed my mind about|I (?:don't|do not|no longer) (?:need|want)(?: you to)?"
     r"|I release you from|(?:take|strike) (?P<list>.+) off your list"
@@ -56,8 +57,8 @@ _NOT_NEEDED = re.compile(
     r"| (?:is|are) (?:off|cancelled|canceled))\b"
 )
 _BARE = re.compile(
-    r"(?i)(?:(?:oh|ah|well|no|wait|sorry|actually|on second thou?ghts?|please)[,.!]? )*(?:never ?mind(?: (?:it|that"
-    r"|me))?|nvm"
+    r"(?i)(?:(?:oh|ah|well|no|wait|sorry|actually|on second thou?ghts?|please|you can|you may)[,.!]? )*"
+    r"(?:never ?mind(?: (?:it|that|me))?|nvm"
     r"|(?:forget|cancel|scratch|drop|skip|leave|ignore|disregard)(?: about)? (?:it|that|this)|(?:don't|do not) bother"
     r"|no need(?: for (?:it|that))?|I(?:'ve| have)? changed my mind|I take (?:it|that) back)"
     r"(?: (?:any ?more|then|now|after all|please|thanks|thank you))*(?:, (?-i:[A-Z])\w+)?\W*"
