@@ -120,10 +120,7 @@ def least_trusted(described: Iterable[Person | Thing | Scene]) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The way to a room: its name, and the directions to go from here, in order.
-
-    `authority` is the level of the least trusted author of a name in it, None for the game itself.
-    """
+    """The way to a room: its name, and the directions to go from here, in order; `authority` as for a person."""
 
     room: str
     steps: tuple[str, ...]

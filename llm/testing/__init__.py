@@ -31,7 +31,6 @@ from mud_assistant.llm.testing.script import (
     Step,
 )
 from mud_assistant.llm.testing.server import FakeServer
-from mud_assistant.llm.testing.vectors import OllamaVectors, OpenAIVectors, VectorFault, meaning_of
 from mud_assistant.resilience.testing.fault_server import serve
 
 __all__ = [
@@ -52,8 +51,6 @@ __all__ = [
     "HttpError",
     "ObedientModel",
     "OllamaModel",
-    "OllamaVectors",
-    "OpenAIVectors",
     "PromptReader",
     "Raw",
     "RecordedRequest",
@@ -63,10 +60,8 @@ __all__ = [
     "Script",
     "Search",
     "Step",
-    "VectorFault",
     "dutiful",
     "find_goals",
-    "meaning_of",
     "serve",
     "simple_sage",
 ]

@@ -22,17 +22,16 @@ from mud_assistant.llm.testing import (
     Garbage,
     Hang,
     HttpError,
-    OpenAIVectors,
     RecordedRequest,
     Reply,
     Step,
-    VectorFault,
     serve,
 )
 from mud_assistant.llm.testing.ollama import OllamaModel
 from mud_assistant.resilience.testing.fake import Answered
 from mud_assistant.tools.web.testing import FakeBrave, FakePerplexity, FakeSearxng, FakeTavily
 from tests.live.command import Result, reactor, run
+from tests.llm.embeddings.vector_servers import OpenAIVectors, VectorFault
 
 KEY = "planted-0123456789-key"
 #: Nothing listens there.

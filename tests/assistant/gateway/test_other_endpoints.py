@@ -14,11 +14,12 @@ import pytest_twisted
 from mud_assistant.assistant.gateway.keys import KeyLimits
 from mud_assistant.assistant.runtime.storage import SharingCounts
 from mud_assistant.llm.embedded.fetching.convert import MINILM
-from mud_assistant.llm.testing import EndEarly, HttpError, OpenAIVectors, Reply, serve
+from mud_assistant.llm.testing import EndEarly, HttpError, Reply, serve
 from mud_assistant.resilience import Allowance
 from tests.assistant.gateway.asking import PATHS, SPEAKERS, ask, body_of, events, get
 from tests.assistant.gateway.standing import FAKES, Standing, reactor, standing
 from tests.assistant.gateway.test_planted_keys import key_of
+from tests.llm.embeddings.vector_servers import OpenAIVectors
 
 HERE = Reply("The well lies north.", usage=(7, 3))
 TEXTS = ["The well lies north.", "A mill stands by the river.", "Where is the well?"]

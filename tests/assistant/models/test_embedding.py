@@ -20,9 +20,10 @@ from mud_assistant.assistant.memory.meaning import Meaning
 from mud_assistant.assistant.models.bound_keys import BoundKeys, bindings_of
 from mud_assistant.assistant.models.embedding import EmbedderParts, embedder_of, vector_server
 from mud_assistant.llm.embeddings.served import EmbeddedEmbedder
-from mud_assistant.llm.testing import OllamaVectors, OpenAIVectors, serve
+from mud_assistant.llm.testing import serve
 from mud_assistant.resilience import HttpExchange, Pipeline
 from tests.llm.calling import reactor
+from tests.llm.embeddings.vector_servers import OllamaVectors, OpenAIVectors
 
 KEY = "planted-0123456789-key"
 

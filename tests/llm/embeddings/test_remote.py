@@ -19,9 +19,10 @@ from mud_assistant.llm.errors import (
     Rejected,
     Unavailable,
 )
-from mud_assistant.llm.testing import Hang, HttpError, OllamaVectors, OpenAIVectors, VectorFault, meaning_of
+from mud_assistant.llm.testing import Hang, HttpError
 from tests.llm.calling import reactor
 from tests.llm.embeddings.desk import embedder
+from tests.llm.embeddings.vector_servers import OllamaVectors, OpenAIVectors, VectorFault, meaning_of
 
 TEXTS = ["the cat sat on the mat", "taxes are due", "a mat is for the cat"]
 APIS = ["ollama", "openai"]

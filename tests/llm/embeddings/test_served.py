@@ -23,9 +23,10 @@ from mud_assistant.llm.embeddings.openai import OpenAIEmbeddings
 from mud_assistant.llm.embeddings.remote import RemoteEmbedder
 from mud_assistant.llm.embeddings.served import MINILM_TOKENS, REST_SECONDS, EmbeddedEmbedder
 from mud_assistant.llm.errors import Unavailable
-from mud_assistant.llm.testing import OpenAIVectors, serve
+from mud_assistant.llm.testing import serve
 from mud_assistant.resilience import HttpExchange, Pipeline
 from tests.llm.calling import reactor
+from tests.llm.embeddings.vector_servers import OpenAIVectors
 
 KEY = "planted-key-7"
 
