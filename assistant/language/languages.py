@@ -85,14 +85,20 @@ _SHORT_TEXT = """
     2moro=tomorrow 2morrow=tomorrow tonite=tonight 2nite=tonight wen=when abt=about tomorrows=tomorrow's
     yesterdays=yesterday's todays=today's cya=see_you wassup=what's_up sup=what's_up dunno=don't_know kinda=kind_of
     sorta=sort_of idk=I_don't_know lmk=let_me_know msg=message cn=can hes=he's shes=she's bak=back
-    evry=every mornin=morning nite=night l8r=later wil=will
+    mornin=morning nite=night l8r=later wil=will w8=wait teh=the hte=the kno=know nd=and n=and w=with tel=tell cos=because
+    adn=and gtg=I_must_go nxt=next comeback=come_back
 """
 _SHORT = {short: long.replace("_", " ") for short, long in (pair.split("=") for pair in _SHORT_TEXT.split())}
 #: Sounds that stand for no word.
-_NOISES = frozenset({"lol", "lmao", "rofl", "haha", "hehe", "btw", "xd"})
-#: Words on which a request hangs, by their first letter, and what is no slip of them.
-_OFTEN_MISTYPED = {"r": ("remind",), "m": ("minutes", "minute", "message"), "t": ("tomorrow",)}
-_NO_SLIPS = frozenset({"minute", "minutes", "minuet", "message", "messages"})
+_NOISES = frozenset({"lol", "lmao", "rofl", "haha", "hehe", "btw", "xd", "irl", "tbh"})
+#: Words on which a request hangs, and what is no slip of them.
+_MISTYPED_TEXT = """
+    remind minutes minute message tomorrow morning evening midnight tonight every until before after please arrives
+    return returns when check feed back from keep come wait tell water light sweep about meet
+"""
+_MISTYPED = _MISTYPED_TEXT.split()
+_NO_SLIPS = frozenset("minute minutes minuet message messages ever mourning arrive even eve".split())
+_LEAST_SLIP, _NO_VOWELS = 5, 3
 _WORD = re.compile(r"(?<![\w'\u2019@.-])[A-Za-z0-9]+(?:['\u2019][A-Za-z]+)?(?![\w-])")
 _WH = r"(?:what|where|who|how|when)(?:['\u2019]s)?|whose|which|whom|why|any(?:thing|one|body)?"
 _PRONOUN = r"(?:you|I|he|she|it|they|we)"
@@ -127,10 +133,16 @@ def write_out(line: str) -> str:
 
 
 def _mended(word: str) -> str:
-    """Return a word that others hang on without its one slip of the hand: "remnd", "mintues"; else as it is."""
+    """Return a word that others hang on as it is meant: "remnd", "mintues", or without its vowels: "rmd"; else as is."""
     typed = word.casefold()
-    for meant in _OFTEN_MISTYPED.get(typed[:1], ()):
-        if typed not in _NO_SLIPS and typed != meant and is_slip(typed, meant):
+    if len(typed) < _NO_VOWELS or typed in _MISTYPED or typed in _NO_SLIPS:
+        return word
+    is_short = re.fullmatch("[b-df-hj-np-tv-xz]+", typed) is not None
+    for meant in _MISTYPED:
+        in_order = "[a-z]*".join(typed)
+        if typed[0] == meant[0] and (
+            re.match(in_order, meant) if is_short else len(meant) >= _LEAST_SLIP and is_slip(typed, meant)
+        ):
             return meant if word[0].islower() else meant.capitalize()
     return word
 

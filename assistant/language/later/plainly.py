@@ -11,17 +11,23 @@ from mud_assistant.assistant.language.later.hours import AMOUNT
 
 #: Old words, and what is said now.
 _OLD_TEXT = """
-    thou=you thee=you ye=you thy=your thine=your hither=here thither=there morn=morning eve=evening
-    eventide=dusk even-tide=dusk ere=before tarry=wait bide=wait abide=wait 'tis=it's doth=does dost=do hath=has
-    art=are cometh=comes returneth=returns arriveth=arrives entereth=enters passeth=passes shalt=shall wilt=will
-    canst=can wouldst=would couldst=could shouldst=should prithee=please anon=soon nigh=near forthwith=now
+    thou=you thee=you ye=you thy=your thine=your hither=here thither=there morn=morning eve=evening unto=to whilst=while
+    eventide=dusk even-tide=dusk ere=before tarry=wait bide=wait abide=wait 'tis=it's doth=does dost=do hath=has hast=have
+    art=are shalt=shall wilt=will canst=can prithee=please anon=soon nigh=near forthwith=now whene'er=whenever
+    whensoever=whenever noontide=noon yon=that yonder=that betwixt=between 'twixt=between upon=on aught=anything
+    mayst=may mayest=may shouldest=should oft=often saith=says
 """
 _OLD = dict(pair.split("=") for pair in _OLD_TEXT.split())
-_OLD_WORD = re.compile(rf"(?i)(?<![\w'-])(?:{'|'.join(map(re.escape, _OLD))})(?![\w'-])")
+#: Old endings: "cometh", "soundeth", "wouldst", "thou sleepest".
+_OLD_WORD = re.compile(
+    rf"(?i)(?<![\w'-])(?:{'|'.join(map(re.escape, _OLD))}|(?P<s>(?-i:[a-z]{{2,}})(?<!te)(?<!se))eth"
+    r"|(?P<st>would|could|should|did|(?<=thou )(?!must|just|best|first|last)[a-z]{2,}?)e?st)(?![\w'-])"
+)
+_ENDS_IN_ES = re.compile(r"(?:[vcsxzo]|sh|ch|com|(?<![aeiou])[aeiou]k)$")
 #: An old line has one of these; "eve" alone may be a name, and "art" is a thing.
 _IS_OLD = re.compile(
-    r"(?i)\b(?:thou|thee|thy|thine|ye|hither|morn|the morrow|eventide|each eve|every eve|at eve|ere|tarry|abide|bide"
-    r"|prithee|\w+eth|shalt|wilt|shouldst|wouldst|canst|couldst|anon)\b"
+    r"(?i)\b(?:thou|thee|thy|thine|ye|hither|morn|the morrow|eventide|noontide|each eve|every eve|(?:at|this) eve|ere|tarry"
+    r"|abide|bide|prithee|\w+eth|shalt|wilt|\w+ldst|canst|anon|unto|whilst|yond?e?r?|whene'er|whensoever|'?twixt|upon)\b"
 )
 _BEGS = r"I (?:do )?(?:pray|beg|beseech|implore|entreat|bid|charge)(?: of)? (?:you|thee)\b"
 _KNOW = (
@@ -57,9 +63,89 @@ def _wished(match: re.Match[str]) -> str:
     return f"please {_WOKEN[match['done'].casefold()]} me"
 
 
+#: Where a clause may begin.
+_AT = r"(?:^|(?<=[,.;:!?-] )|(?<=\b(?:so|or|to) )|(?<=\b(?:and|but|yet) )|(?<=\bplease )|(?<=\byou )|(?<=\bthen ))"
+_MARK = r"noon|midday|midnight|dawn|dusk|sunset|sunrise|nightfall|daybreak|sundown"
+#: What begins a clause before "you" that is no order: "are you", "if you".
+_NO_ORDER = (
+    r"(?:are|were|do|did|have|had|has|can|could|will|would|shall|should|may|might|must|won't|can't|if|when|where|what|who"
+    r"|why|how|that|than|as|so|and|but|or|because|since|while|until|once|thank|thanks|see|love|tell|told|give|gave|to|for|of"
+    r"|with|at|by|from|before|after|then|there|now|yes|i|ok|okay|please|next|time|meet|catch|bless|want|need|beg|like|sage)"
+)
 #: Each of them is tried in turn, at any place of the line.
 _PUT = (
-    (re.compile(rf"(?i),? ?\b{_BEGS},?"), " "),
+    (re.compile(r"(?i)\bw/ ?"), "with "),
+    (re.compile(r"@ ?"), "at "),
+    (re.compile(r"(?i)\bb (?=at|here|there|back|by|in)\b"), "be "),
+    (re.compile(r"(?i)(?<!\bin )(?<!\bat )(?<!\bafter )(?<!\bfor )(?<!\bby )\b2 (?!\w+s\b|min|sec|hr|hour|day|week|pm|am"
+                r"|silver|gold|copper|of\b|or\b|and\b|more\b|please\b|in\b|at\b)(?=[a-z])"), "to "),
+    (re.compile(r"(?i)(?<!\bin )(?<!\bat )(?<!\bafter )(?<!\bfor )(?<!\bby )\b4 (?=me\b|us\b|[a-z]+ (?:when|if|once)\b"
+                r"|the\b|my\b)"), "for "),
+    # Times.
+    (re.compile(r"(?i)\b(?:the )?(?:setting|sinking|going down) of the sun\b"), "sunset"),
+    (re.compile(r"(?i)\b(?:the )?rising of the sun\b|\bday's dawn(?:ing)?\b|\bdawning\b"), "sunrise"),
+    (re.compile(r"(?i)\b(?:vespers|evensong|at (?:even|eve)\b)(?! ?song)"), "at dusk"),
+    (re.compile(r"(?i)\bat at dusk\b"), "at dusk"),
+    (re.compile(r"(?i)\b(?:at |around |about )?mid-?morning\b"), "at ten in the morning"),
+    (re.compile(rf"(?i)\b(?:in|on|to) (?=(?:{_MARK})\b)"), "at "),
+    (re.compile(r"(?i)\b(?:in|on|to) (?:the )?(?=evening\b|morning\b|afternoon\b)"), "in the "),
+    (re.compile(rf"(?i)\bwhen (?:it )?is (?P<h>{_MARK})\b|\bwhen (?:the )?(?P<g>{_MARK}) (?:is(?: here)?|comes)\b"
+                r"|\bwhen the (?P<b>noon|midnight|midday)(?: bell)? (?:bell )?(?:sounds|rings|tolls|strikes|rings out)\b"),
+     lambda match: f"at {match['h'] or match['g'] or match['b']}"),
+    (re.compile(r"(?i)\b(every day),? when (?:it is )?(evening|morning|night)(?: is| comes)?\b"), r"every \2"),
+    (re.compile(r"(?i)\bwhen (?:it is |the )?(evening|morning|night)(?: is| comes| falls)\b(?!fall)"), r"in the \1"),
+    (re.compile(r"(?i)\b(?:in|on|at|with) (?=(?:every|each) (?!other)\w)"), ""),
+    (re.compile(r"(?i)\b(?:all|on|in) (?:the )?(morning|evening|night|day|afternoon)s\b"), r"every \1"),
+    (re.compile(rf"(?i)(?<=[a-z]) (?<!\bat )(?<!\bby )(?<!\bthe )(?<!\bof )(?<!\bcome )(?<!\bfor )(?<!\btill )(?<!\buntil )"
+                rf"(?<!\bevery )(?<!\beach )(?<!\bbefore )(?<!\bafter )(?<!\baround )(?<!\babout )(?<!\bhigh )(?<!\btowards )"
+                rf"(?=(?:{_MARK})(?:\W*$| (?:ok|okay|please)\b))"), " at "),
+    (re.compile(r"(?i)\b(an|one|half an|half of an|two|the) hour (?:is|be|has) (?:gone|passed|run|over|up|out)\b"), r"\1 hour"),
+    (re.compile(r"(?i)\bbefore (?=(?:an|one|half an|two) hours?\b)"), "in "),
+    (re.compile(r"(?i)\buntil that\b"), "until"),
+    (re.compile(r"(?i)\bthe while (?=I\b)"), "while "),
+    # Old orders: "tarry thou", "hold thee fast", "stir not", "let Piers be told".
+    (re.compile(rf"(?i){_AT}(?!{_NO_ORDER}\b)([a-z]+) you (?!are\b|have\b|were\b|will\b|would\b|should\b|could\b|can\b|at\b"
+                r"|when\b|in\b|soon\b|later\b|tomorrow\b|tonight\b|around\b|guys\b|know\b|said\b|told\b|did\b|do\b|said\b)"),
+     r"\1 "),
+    (re.compile(rf"(?i){_AT}(hie|get|betake|hasten|haste) (?:you )?(?=back|hence|home|to|again|here|there)"), "come "),
+    (re.compile(rf"(?i){_AT}(stir|move|go|leave|depart|stray|wander|quit|budge|forget|part|let|tell|walk) not\b"),
+     r"don't \1"),
+    (re.compile(rf"(?i){_AT}(?:you )?not (?=go|leave|move|stir|wander|run|walk)"), "don't "),
+    (re.compile(r"(?i)\b(?:be|am) (?:come|returned|back|gone)(?: (?:back|again|home|here))*\b(?<!I am back)"), "is back"),
+    (re.compile(r"(?i)\b(?:be|is|hath|has) (?=arrived|returned)"), "has "),
+    (re.compile(r"(?i)\blet (?P<who>(?-i:[A-Z])\w+|the \w+) be (?:told|informed|warned|made aware)\b"), r"tell \g<who>"),
+    (re.compile(r"(?i)\blet (?P<who>(?:the|my|our|all) \w+(?: \w+)?) be given (?P<what>\w+)"), r"give \g<who> \g<what>"),
+    (re.compile(r"(?i)\blet (?P<thing>(?:the|my|our|all) [\w' -]+?) be (?:kept )?(?P<done>\w+ed|fed|lit|swept|wound)\b"),
+     lambda match: f"{_undone(match['done'])} {match['thing']}"),
+    # How one is reminded.
+    (re.compile(r"(?i)\b(?:put me in mind|(?:recall|bring|call)(?: it)?(?: back)? to (?:me|my (?:mind|memory))"
+                r"|(?:jog|refresh) my memory|prompt me|(?:make|send|give|set) me a (?:remind|remember)(?:er)?|bid me"
+                r"|make me (?:remember|think)|help me (?:to )?remember|speak to me(?= of)|mention to me)\b"), "remind me"),
+    (re.compile(r"(?i)\b(?:remember|recall)(?= me\b)"), "remind"),
+    (re.compile(r"(?i)\b(remind|wake|rouse|warn) (?:this|your) (?:[a-z]+ ){0,2}?[a-z]+ (?=to|that|of|about|at|in|when)\b"),
+     r"\1 me "),
+    # As learners put it.
+    (re.compile(r"(?i)\b(can|could|will|would) you to (?=[a-z])"), r"\1 you "),
+    (re.compile(r"(?i)\b(can|could|will|would) you (\w+)ing\b"), r"\1 you \2"),
+    (re.compile(r"(?i)\b(tell|ask|inform|remind|warn) to (?=him|her|them|me|us|(?-i:[A-Z])\w)"), r"\1 "),
+    (re.compile(r"(?i)\b(?:say|tell) to me\b,?:?"), "tell me to"),
+    (re.compile(r"(?i)\bsay (?P<who>(?-i:(?!I\b)[A-Z])[a-z]+)(?=,? (?:when|once|if|that)\b)"), r"tell \g<who>"),
+    (re.compile(r"(?i)\bgive to (?P<who>(?-i:[A-Z])\w+) (?:a |the |my |this )?message"), r"give \g<who> a message"),
+    (re.compile(r"(?i)\b(?:take|get|send|msg|message) (?:a )?(?:message )?for (?=\w+ (?:when|if|once)\b)"), "tell "),
+    (re.compile(r"(?i)^message for (?P<who>\w+) (?P<time>(?:when|if|once)[^-:,]+?) ?[-:,]+ "), r"tell \g<who> \g<time> that "),
+    (re.compile(r"(?i)\b(if|when|once) (?:will )?(?P<does>comes?|arrives?|returns?) (?P<who>(?-i:[A-Z])\w+)"),
+     r"\1 \g<who> comes"),
+    (re.compile(r"(?i)\b(?P<who>(?-i:(?!I\b)[A-Z])\w+) (?:he|she) (?=will|comes?|is|arrives?)"), r"\g<who> "),
+    (re.compile(r"(?i)\b(under|near|behind|inside|outside) of\b"), r"\1"),
+    (re.compile(r"(?i)\bI want (?:to )?(?=ask you)"), "I "),
+    (re.compile(r"(?i)\bI ask you\b"), "please"),
+    (re.compile(r"(?i)\b(?:to )?make clean\b"), "clean"),
+    (re.compile(r"(?i)\bgive water to\b"), "water"),
+    (re.compile(r"(?i)\bwe meet us\b"), "meet me"),
+    (re.compile(r"(?i)\b(?:I need|I want|I would have|I'd have) you (?=(?:by|near|at|in|next to|beside|under) )"), "be "),
+    (re.compile(r"(?i)\bbe (?:again )?(?:at|by) my side\b"), "come back"),
+    (re.compile(r"(?i)\b(?:keep|hold) (?:to )?(?:your|the|this) (?:station|post|place|ground|spot)\b"), "stay"),
+    (re.compile(rf"(?i),? ?\b{_BEGS}(?: to)?,?"), " "),
     (re.compile(r"(?i)\bpray(?:,| you,?)? (?=\w+)(?!for\b|to\b)"), "please "),
     (re.compile(r"(?i)\b(?:mine|thine) (?=own\b|[aeiou])"), "my "),
     (re.compile(r"(?i)\b(?:fail|forget) (?:you )?not to "), "please "),
@@ -184,7 +270,9 @@ def plainly_put(line: str) -> str:
 
 
 def _now(match: re.Match[str]) -> str:
-    word = _OLD[match[0].casefold()]
+    word = match["st"] or _OLD.get(match[0].casefold(), "")
+    if stem := match["s"]:
+        word = re.sub(r"([npt])\1$", r"\1", stem) + ("es" if _ENDS_IN_ES.search(stem) else "s")
     return word.capitalize() if match[0][0].isupper() else word
 
 
@@ -194,5 +282,10 @@ def _to_do(match: re.Match[str]) -> str:
         return f"{match['ing']} {match['it']}"
     done = (match["done"] or match["so"] or match["be"]).casefold()
     thing = match["thing"] or match["wanted"] or match["passive"]
-    verb = _DONE.get(done) or re.sub(r"ied$", "y", done).removesuffix("ed")
+    verb = _undone(done)
     return match[0] if verb == done and done not in _DONE else f"{verb} {thing}"
+
+
+def _undone(done: str) -> str:
+    """Return the verb of what is done: "lit" is of "light"."""
+    return _DONE.get(done.casefold()) or re.sub(r"ied$", "y", done).removesuffix("ed")
