@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from mud_assistant.assistant.language.languages import write_out
-from mud_assistant.assistant.language.later.clauses import TAIL, clauses_of, may_name_time
+from mud_assistant.assistant.language.later.clauses import TAIL, clauses_of, may_name_time, starts_of, uncalled
 from mud_assistant.assistant.language.later.hours import NAME, NOBODY
 from mud_assistant.assistant.language.later.phrasing import QUOTED, spelled_out, without_quotes
 from mud_assistant.assistant.language.later.plainly import plainly_put
@@ -26,10 +26,6 @@ class Promised(Struct, frozen=True):
 
     sentence: str
     asked: Asked | None
-
-
-_STARTS = re.compile(r"(?i)[,;:!-]+ |\b(?:so|and|but|then|because) ")
-_REPORTS = re.compile(r"(?i)\b(?:said|says|told|asked|asks|wrote|used to|never|not|remember when|would|did)\b")
 
 
 _THEY_SAY = re.compile(r"(?i), (?:they|he|she|we|people|folk|everybody|everyone|my \w+) (?:say|says|said)\W*$")
@@ -68,7 +64,7 @@ _WHEN_THEY = re.compile(
 
 def request_in(line: str) -> Asked | None:
     """Return what a player's line asks the character to do later, None for nothing."""
-    text = plainly_put(write_out(without_quotes(line)).replace("\u2019", "'"))
+    text = plainly_put(uncalled(write_out(without_quotes(line)).replace("\u2019", "'")))
     spoken_of = waited = expected = ""
     is_message = False
     for sentence in sentences_of(_TOLD_THEN.sub(r"\1. ", text)):
@@ -96,10 +92,8 @@ def _in_sentence(sentence: str) -> Asked | None:
     """Return what a sentence asks for, wherever in it the clause begins."""
     if not may_name_time(sentence) or _THEY_SAY.search(sentence):
         return None
-    for start in (0, *(match.end() for match in _STARTS.finditer(sentence))):
-        if start and _REPORTS.search(sentence[:start]):
-            return None
-        for clause in clauses_of(sentence[start:]):
+    for part in starts_of(sentence):
+        for clause in clauses_of(part):
             if (asked := asked_in(clause)) is not None:
                 return asked
     return None

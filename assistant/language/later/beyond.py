@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from mud_assistant.assistant.language.languages import write_out
-from mud_assistant.assistant.language.later.clauses import request_of
+from mud_assistant.assistant.language.later.clauses import request_of, starts_of, uncalled
 from mud_assistant.assistant.language.later.phrasing import without_quotes
 from mud_assistant.assistant.language.later.plainly import plainly_put
 from mud_assistant.assistant.language.later.wishes import AWAY
@@ -46,8 +46,8 @@ def asks_too_much(line: str) -> bool:
 
     It is to be asked only of a line in which `requests_in` finds nothing.
     """
-    text = plainly_put(write_out(without_quotes(line)).replace("\u2019", "'"))
-    return any(map(_is_beyond, sentences_of(text)))
+    text = plainly_put(uncalled(write_out(without_quotes(line)).replace("\u2019", "'")))
+    return any(_is_beyond(part) for sentence in sentences_of(text) for part in starts_of(sentence))
 
 
 def _is_beyond(sentence: str) -> bool:

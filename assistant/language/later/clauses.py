@@ -19,7 +19,8 @@ _NO_NAME = r"""
     remind|tell|let|come|be|meet|wait|stay|give|wake|go|get|at|in|on|by|every|each|no|yes|only|ever|return|join|find
     visit|remain|stand|hold|keep|mind|watch|guard|feed|sweep|water|light|check|clean|ask|say|warn|call|ping|nudge
     next|tomorrow|tonight|before|after|until|till|until|from|now|ok|okay|thanks|well|oh|because|while
-    daily|nightly|hourly
+    daily|nightly|hourly|shout|holler|yell|whistle|signal|wave|alert|notify|text|message|msg|poke|buzz|inform|hang|only
+    even|not|except|especially|here|there|later|soon|midnight|noon|dawn|dusk|say|bid|pass|leave|move|be|run|sorry
 """
 _MAY = "(?: could| would| can)?"
 _POLITE = one_of(
@@ -50,9 +51,11 @@ _POLITE = one_of(
     (?:may|can|could|might) I (?:please )?(?:ask|trouble|get|bother|have) you (?:please )?to
     (?:is it|would it be) (?:possible|okay|ok|all right)(?: for you)? to
     would it be too much(?: trouble)?(?: to ask(?: you)?)? to
-    you(?= (?:tell|say|let|give) (?:her|him|them)\b)
-    you will(?= (?:tend|mind|feed|wait|remind|meet|wake|tell)\b)
-    you(?: (?:could|can|shall|should|ought to|might|must|have to|may|need to|had better)|'d better)
+    you(?= (?:tell|say|let|give) (?:her|him|them)\b)|(?:somebody|someone|you) ought to
+    you will(?= (?:tend|mind|feed|wait|remind|meet|wake|tell)\b)|I (?:would|'d) have you|(?:while|as) I think of it
+    you(?: (?:could|can|shall|should|might|must|have to|may|need to|had better)|'d better|'d(?! (?:be|have)\b))
+    (?:I|it|we)(?:'d| would)(?! not\b| never\b) [^,;:.!?]{1,40} if you{_MAY}(?:'d)?
+    (?:I|we) (?:only |just |rather |do )?(?:thought|think|hope|wonder(?:ed)?(?: if)?|trust)(?: that)? you(?:'d| would| could| might| can)
     one (?:more )?thing|a (?:small )?favou?r
     be (?:good|kind) enough to|come and|go and|(?:how|what) about we|why don't (?:you|we)|how about(?: you)?|what about
     (?:before|if) I forget
@@ -62,7 +65,8 @@ _POLITE = one_of(
 #: What a name without a comma stands before: "Ann could you", "ann remind me".
 _CALL_ENDS = r"""
     please|kindly|(?:could|can|would|will|won't) you|don't forget|remember|be sure|make sure|if you|I (?:want|need) you
-    remind|tell|let|say|be|give|warn|ask
+    remind|tell|let|say|be|give|warn|ask|ping|poke|nudge|buzz|message|check|come (?:back|find|here)|meet (?:me|us)
+    wait (?:here|for|at|by)|stay (?:here|put|with|by|at)|hold|don't|I want|in \d+|when|if|once
 """
 #: "Cocks wake me at dawn." and "Guards watch the gate." call nobody.
 _DONE_BY_MANY = "wake|feed|water|light|guard|watch|tend|come|meet|wait|stay|mind|sweep|check|clean"
@@ -99,6 +103,51 @@ _FOR = re.compile(
     r"|minutes?|mins?|hours?|days?)\b)"
 )
 _NAMED = re.compile(r"(?i)|(?:tell|inform|warn|remind|ask|let|say to|whisper to|pass on to) \S+(?: \S+)?(?: know)?")
+
+
+_FONDLY = r"(?:(?:(?:O|good|dear|sweet|gentle|kind|trusty|old|wise|master|mistress|keeper|friend|my|brother|sister) )*)"
+_A_CALL = (
+    re.compile(rf"(?i)^(?:{_CALLED})(?:oh,? |{_FONDLY})*(?!(?:{one_of(_NO_NAME)})\b)(?P<name>[\w'-]+)(?:[,:!;] ?|\.\.\. ?| - "
+               rf"|(?<!s) (?=(?:{one_of(_CALL_ENDS)})\b))"),
+    re.compile(rf"(?i)(?:,|\b(?:so|and|but|yes|ok|okay|please|oh)) {_FONDLY}(?P<name>(?-i:(?!I\b)[A-Z])[\w'-]+)"
+               rf"(?=[?!]|\.(?:\W|$)|,(?! (?:will|is|comes|should|has|who)\b)|,? (?:{one_of(_CALL_ENDS)})\b)"),
+    re.compile(r"(?i)\b(?:please|ok|okay|thanks|yes|will you|would you|noon|dawn|dusk|midnight|sunset|tonight|mins?|minutes|hour"
+               r"|back) (?P<name>[\w'-]+)\W*$"),
+)
+
+
+def uncalled(line: str) -> str:
+    """Return a line without the name of the one to whom it is said, wherever that stands."""
+    found = next(filter(None, (pattern.search(line) for pattern in _A_CALL)), None)
+    if found is None or re.fullmatch(rf"(?i)(?:{one_of(_NO_NAME)})|much|lot|friend|you|there|then", found["name"]):
+        return line
+    name = re.escape(found["name"])
+    return re.sub(rf"(?i),? ?\b{_FONDLY}{name}\b(?!')(?P<mark>[,:!;]? ?)", _mark_of, line).replace(" ?", "?").replace(" .", ".").strip(" ,")
+
+
+def _mark_of(found: re.Match[str]) -> str:
+    return f"{found['mark'].strip()} " if found.start() else ""
+
+
+#: Where what is asked for may begin: behind a mark or a link, and at "could you", wherever that stands.
+_STARTS = re.compile(
+    r"(?i)[,;:!-]+ |\b(?:so|and|but|then|because|or) |(?<!^) (?=(?:please|kindly|(?:could|would|can|will|might) you)\b)"
+    r"|\b(?:if|that|thought|think|hope|hoping|wonder|wondering|wish|maybe|perhaps|so|glad|grateful) (?=you(?:'d|'ll| would"
+    r"| could| can| might| should| must| will)? [a-z])"
+)
+_REPORTS = re.compile(
+    r"(?i)\b(?:said|says|told|asked|asks|wrote|used to|never|not|remember when|did|swore|promised|heard|(?:do|would)n't"
+    r"|always|whether)\b"
+)
+
+
+def starts_of(sentence: str) -> Iterator[str]:
+    """Yield a sentence from each place on where it may ask for something, and not tell what others said or asked."""
+    at = 0
+    for start in (0, *(match.end() for match in _STARTS.finditer(sentence))):
+        if not _REPORTS.search(sentence[at:start]):
+            yield sentence[start:]
+        at = start if start and sentence[start - 2] in ",;:!-" else at
 
 
 def may_name_time(text: str) -> bool:

@@ -91,16 +91,16 @@ _PUT = (
     (re.compile(r"(?i)\b(?:in|on|to) (?:the )?(?=evening\b|morning\b|afternoon\b)"), "in the "),
     (re.compile(rf"(?i)\bwhen (?:it )?is (?P<h>{_MARK})\b|\bwhen (?:the )?(?P<g>{_MARK}) (?:is(?: here)?|comes)\b"
                 r"|\bwhen the (?P<b>noon|midnight|midday)(?: bell)? (?:bell )?(?:sounds|rings|tolls|strikes|rings out)\b"),
-     lambda match: f"at {match['h'] or match['g'] or match['b']}"),
+     lambda match: f"when it is {match['h'] or match['g'] or match['b']}"),
     (re.compile(r"(?i)\b(every day),? when (?:it is )?(evening|morning|night)(?: is| comes)?\b"), r"every \2"),
     (re.compile(r"(?i)\bwhen (?:it is |the )?(evening|morning|night)(?: is| comes| falls)\b(?!fall)"), r"in the \1"),
     (re.compile(r"(?i)\b(?:in|on|at|with) (?=(?:every|each) (?!other)\w)"), ""),
     (re.compile(r"(?i)\b(?:all|on|in) (?:the )?(morning|evening|night|day|afternoon)s\b"), r"every \1"),
-    (re.compile(rf"(?i)(?<=[a-z]) (?<!\bat )(?<!\bby )(?<!\bthe )(?<!\bof )(?<!\bcome )(?<!\bfor )(?<!\btill )(?<!\buntil )"
+    (re.compile(rf"(?i)(?<=[a-z]) (?<!\bis )(?<!\bat )(?<!\bby )(?<!\bthe )(?<!\bof )(?<!\bcome )(?<!\bfor )(?<!\btill )(?<!\buntil )"
                 rf"(?<!\bevery )(?<!\beach )(?<!\bbefore )(?<!\bafter )(?<!\baround )(?<!\babout )(?<!\bhigh )(?<!\btowards )"
                 rf"(?=(?:{_MARK})(?:\W*$| (?:ok|okay|please)\b))"), " at "),
-    (re.compile(r"(?i)\b(an|one|half an|half of an|two|the) hour (?:is|be|has) (?:gone|passed|run|over|up|out)\b"), r"\1 hour"),
-    (re.compile(r"(?i)\bbefore (?=(?:an|one|half an|two) hours?\b)"), "in "),
+    (re.compile(r"(?i)\bbefore ((?:an|one|half an|two|another) hours?)\b(?: (?:is|be|has|have) (?:gone|passed|run|over|up|out))?"),
+     r"in \1"),
     (re.compile(r"(?i)\buntil that\b"), "until"),
     (re.compile(r"(?i)\bthe while (?=I\b)"), "while "),
     # Old orders: "tarry thou", "hold thee fast", "stir not", "let Piers be told".

@@ -52,9 +52,12 @@ _NO_PLACE = (
     r"(?!(?:ease|peace|rest|once|least|all|bed|sleep|hell|war|work|me|us|it|you|life|touch|trouble|love"
     r"|time|grips|terms|think|see|mind|blows|know|light)\b)"
 )
-_AT = rf"(?:at|to|in|into|by|near|outside|inside|behind|under|on) {_NO_PLACE}{_PLACE_WORDS}"
+_AT = (
+    r"(?:at|to|in|into|by|near|outside|inside|behind|under|on|beside|beneath|next to|below|above|before|within|beyond|against"
+    rf"|over by|over at|down at|down by|up at|up by|round at) {_NO_PLACE}{_PLACE_WORDS}"
+)
 _GOES_ON = (
-    r"(?:, .*|,? (?:(?:and|so|for|because|where|with|or)\b|to (?:see|talk|speak|meet|help|get|fetch|collect|pick|eat"
+    r"(?:, .*|,? (?:(?:and|so|for|because|where|with|or|then|I|I'll|I've|need|since|as)\b|to (?:see|talk|speak|meet|help|get|fetch|collect|pick|eat"
     r"|dine|drink|finish|sing|play|dance|have|listen|watch|learn|show|tell|work|pay)\b).*)?"
 )
 _REMIND = re.compile(
@@ -81,6 +84,11 @@ _KNOW = re.compile(
     r"|(?:shout|yell|call out|sing out|holler)(?: (?:for|at|to) (?:me|us))?|say (?:so|something)))"
     r"(?: (?:up|quietly|at once|right away|immediately|straight away|please))*"
 )
+#: What a call is for: "ping me in ten minutes, the oven is on". "Tell me the truth" is no call.
+_FOR_WHAT = re.compile(
+    rf"{_KNOW.pattern}(?: (?:again|then|once more))*(?P<link>[,:;.-]* (?:to|that|about|of|for|because|since|so(?: that)?|or|lest|as)\b"
+    r"|,| -|(?<!tell me)(?= (?:I|I'm|I've|I'll|I'd|my|our|the|have|need|going|gotta|don't|time|it's|we|we're|he|she|they)\b)),? (?P<what>.+)"
+)
 _CALLS = re.compile(
     r"(?i)(?:let|ping|nudge|poke|tap|buzz|text|message|msg|alert|notify|give|drop|shout|yell|holler|call|signal"
     r"|say something)\b"
@@ -90,9 +98,10 @@ _KNOW_THAT = re.compile(
 )
 _WHOM = rf"(?P<whom>him|her|them|{NOBODY}{NAME})"
 _TELL = re.compile(
-    rf"(?i)(?:(?:tell|inform|warn|remind|ask|wish|message|text) {_WHOM}|let {_WHOM.replace('whom', 'known')} know"
+    rf"(?i)(?:(?:tell|inform|warn|remind|ask|wish|message|text|acquaint|advise|notify|assure|bid|alert) {_WHOM}|let {_WHOM.replace('whom', 'known')} know"
     rf"|(?:give|pass)(?! on\b| along\b) {_WHOM.replace('whom', 'given')} (?:the|my|this|a) (?:message|word)"
-    rf"|(?:say|whisper|explain|mention|pass(?: (?:it|this|that|word))? on) to {_WHOM.replace('whom', 'said')})"
+    rf"|(?:say|whisper|explain|mention|report|announce|(?:pass|bear|take|carry|bring|send|give|relay|deliver|convey|get)(?: (?:it|this"
+    rf"|that|the|my|a)? ?(?:words?|message|news|tidings|note)?)?(?: on| along)?) to {_WHOM.replace('whom', 'said')})"
     r"(?:[,:]|\b)(?: (?:that|to|of|about)\b)?[,:]? (?P<what>.+)"
 )
 #: "If Ann comes, say that I am out."
@@ -107,24 +116,28 @@ _GREET = re.compile(
 _TO_SEE = r"(?:,? (?:and )?(?:to )?(?:see|find|meet|join|visit) (?:me|us))?"
 _BACK = r"(?: (?:back|home|over|down|up|along|round|around|out|here|again))*"
 _MEET = (
-    r"(?:(?:let's|let us|shall we|can we|could we) meet(?: up)?|(?:(?:come|go) (?:and )?)?(?:meet|join|find|visit|see"
-    r"|wait for|await)(?: with)? (?:me|us)|meet)(?: (?:up|again|here|there|back|for (?:an? )?\w+))*"
+    r"(?:(?:let's|let us|shall we|can we|could we) meet(?: up)?|(?:(?:come|go) (?:and )?)?(?:meet|join|find|visit|see|attend"
+    r"|wait for|await|(?:sit|stand|be|walk|eat|drink|talk) with|attend on|seek(?: out)?|look for)(?: with)? (?:me|us)(?: out)?|meet)(?: (?:up|again|here|there|back|for (?:an? )?\w+))*"
 )
 _DROP_IN = r"(?:(?:show|turn) up|(?:stop|drop|swing|come|pop|call)(?: by| in| round| over)?)(?: here| again)?(?: at)?"
 _BE = r"be(?: (?:right )?(?:back|here|there|waiting|ready)(?: (?:again|here))?)?"
 _COME = tuple(
     re.compile(rf"(?i){verb}(?: {_AT})?{_TO_SEE}{_GOES_ON}")
-    for verb in (rf"(?:come|return|get|go|walk|head|run){_BACK}", _BE, _MEET, _DROP_IN)
+    for verb in (rf"(?:come|return|get|go|walk|head|run|swing|hurry|present yourself|appear)(?: and \w+)?{_BACK}", _BE, _MEET, _DROP_IN)
 )
 _VAGUE = re.compile(r"(?i)\b(?:some ?times?|some ?day|one (?:day|of these days)|eventually)\b")
 #: So long somebody waits who waits for now, in seconds.
 _NOW_SECONDS = 60.0
-_STAYS = r"(?:wait|stay|remain|stand|hold|hang on|linger|sit|rest|keep watch|stand guard|keep still)"
+_STAYS = (
+    r"(?:(?:wait|stay|remain|stand|hold(?: on)?|hang (?:on|about|around)|linger|sit|rest|keep(?= (?:here|by|at|to|still|in|near))|watch"
+    r"|keep watch|stand guard|keep still|stick|lie|park)(?: (?:fast|tight|still|put|close|down|guard|watch|quietly))*)"
+)
 _NOT_GO = r"(?:don't|do not|never) (?:you )?(?:move|go|leave|stir|budge|wander|run|walk|follow)"
 _HERE = (
     rf"(?: (?:right|just|still|put|here|there|outside|inside|upstairs|downstairs|in this (?:spot|room|place"
     rf"|position|post)|by the \w+"
-    rf"|for me|with (?:the |my |your )?\w+|on|off|away"
+    rf"|for me|with (?:(?:the|my|your|our|this|that) (?:[a-z]+ )?)?\w+|on|off|away|forth|out|far|close|around"
+    rf"|from (?:the|this|that|my|your) \w+|(?:the|this|that|my|our|your) \w+(?: \w+)?"
     rf"|anywhere|me|us|this (?:spot|room|place|position|post)|from here|a (?:bit|while|moment)|{_AT}))"
 )
 _WAIT = re.compile(
@@ -132,7 +145,8 @@ _WAIT = re.compile(
 )
 _PLACED = re.compile(
     r"(?i)\b(?:here|there|put|where you are|this (?:spot|room|place|position|post)|still|anywhere|move|budge|stir"
-    r"|with (?:my|the|our) \w+|(?:don't|do not|never) (?:you )?(?:leave|go))\b"
+    r"|with \w+|(?:in|out|up|down)side|\w+stairs|(?:don't|do not|never) (?:you )?(?:leave|go)"
+    r"|(?:by|at|in|near|beside|behind|under|within|next to|from|on) (?:the|this|that|my|your|our)) ?\b"
 )
 #: Until the asker is back, however it is said.
 AWAY = re.compile(
@@ -159,10 +173,15 @@ def _reminding(clause: Clause) -> Asked | None:
         return Asked(GoalKind.REMIND, clause.when, WAKE_UP)
     if clause.when.person and (_KNOW.fullmatch(clause.text) or clause.text[:4].casefold() == "say "):
         return None  # "Nudge me when Ann comes."
-    found = _REMIND.fullmatch(clause.text) or _KNOW_THAT.fullmatch(clause.text)
-    if found is None or re.match(r"(?i)(?:who|what|where|when|why|how|which)\b", found["what"] or ""):
+    found = _REMIND.fullmatch(clause.text) or _KNOW_THAT.fullmatch(clause.text) or _FOR_WHAT.fullmatch(clause.text)
+    if found is None or re.match(r"(?i)(?:who|what|where|when|why|how|which|if|whether)\b", found["what"] or ""):
         return None
-    return Asked(GoalKind.REMIND, clause.when, to_listener(found["what"] or ""))
+    is_told = re.match(r"(?i)(?:tell|inform|show|find|get) .*(?:about|of|for)$", f"{clause.text[: found.start('what')].strip()}")
+    return None if is_told else Asked(GoalKind.REMIND, clause.when, to_listener(_WHY.sub("", found["what"] or "")))
+
+
+#: What is said behind what somebody is reminded of, and is no part of it.
+_WHY = re.compile(r"(?i),? (?:lest I|(?:and|as|because|since|for|so|or|but) (?:I|I'm|I'd|I'll|I've|it|we|else)\b(?!.*\bto\b$)).*")
 
 
 def _knowing(clause: Clause) -> Asked | None:
