@@ -38,15 +38,17 @@ _MESSAGE_FOR = re.compile(
 )
 #: A name of which the next sentence may speak: "I look for Ann. If she comes, tell her so."
 _A_NAME = re.compile(
-    r"(?<=[a-z,] )(?!I\b)[A-Z][a-z]+\b|^(?!(?:He|She|It|That|There|Here|Wh\w+|How|We|They|You)\b)[A-Z][a-z]+(?='s |"
-    r" is | has | went | left | will | should | might | may |'ll )"
+    r"(?<=[a-z,;] )(?!I\b)[A-Z][a-z]+\b|^(?!(?:He|She|It|That|There|Here|Wh\w+|How|We|They|You|The|This|These|Those|My|Our"
+    r"|Your|All|Some|Every\w*|No\w*|If|In|At|On|By|As|Since|Because|After|Before|Then|And|But|So|Oh|Please|Always)\b)"
+    r"[A-Z][a-z]+(?='s |'ll | (?:is|has|had|was|went|left|will|should|might|may|can't|won't|never|always|came|swore|and I"
+    r"|\w+ed|\w+s) )"
 )
 #: "Ann will come later. Tell her the key is under the mat."
 _WILL_COME = re.compile(
     r"(?i)\b(?:(?:will|should|might|may|is (?:going|due|supposed|meant|expected|bound) to|wants to)|(?<=\w)'ll)"
     r" (?:\w+ ){0,2}?(?:come|arrive|visit"
     r"|return|(?:be|drop|pass|stop|pop) (?:along|here|back|by|in|round|over))\b"
-    r"|\bis (?:coming|due|on (?:her|his|their)"
+    r"|\bcomes (?:later|soon|by|tonight|today|tomorrow|this|in|at)\b|\bis (?:coming|due|on (?:her|his|their)"
     r" way)\b"
 )
 _TOLD_THEN = re.compile(
@@ -57,8 +59,8 @@ _TELL_THEM = re.compile(
     r"(?i)(?:please |then |just |can you |could you )*(?:tell|ask|give|warn|inform|let) (?:her|him|them)\b"
 )
 _WHEN_THEY = re.compile(
-    r"(?i)\b((?:when|once|if|as soon as|next time|should)(?= (?:she|he|they)\b)|(?:when|once|if|should"
-    r"|next time) (?:you )?(?:see|meet|spot))(?: (?:she|he|they|her|him|them))\b"
+    r"(?i)\b((?:when(?:ever)?|once|if|as soon as|next time|should|until|till|'?til|before|the moment)(?= (?:she|he|they)\b)"
+    r"|(?:when|once|if|should|next time) (?:you )?(?:see|meet|spot))(?: (?:she|he|they|her|him|them))\b"
 )
 
 
@@ -68,10 +70,11 @@ def request_in(line: str) -> Asked | None:
     spoken_of = waited = expected = ""
     is_message = False
     for sentence in sentences_of(_TOLD_THEN.sub(r"\1. ", text)):
-        whole = _WHEN_THEY.sub(rf"\1 {spoken_of}", sentence, count=1) if spoken_of else spelled_out(sentence)
-        asked = _in_sentence(whole)
-        if asked is None and (they := _WHEN_THEY.search(whole)) and (names := _A_NAME.findall(whole[: they.start()])):
-            asked = _in_sentence(_WHEN_THEY.sub(rf"\1 {names[-1]}", whole, count=1))
+        whole = spelled_out(sentence)
+        they = _WHEN_THEY.search(whole)
+        name = next(reversed(_A_NAME.findall(whole[: they.start()])), spoken_of) if they is not None else ""
+        asked = _in_sentence(_WHEN_THEY.sub(rf"\1 {name}", whole, count=1)) if name else None
+        asked = asked or _in_sentence(whole)
         who = waited or (expected if _TELL_THEM.match(sentence) else "")
         asked = asked or (_in_sentence(f"When {who} comes, {sentence}") if who else None)
         if asked is None and is_message and not sentence.endswith("?"):  # "Pass a message to Ann: the boat is in."
@@ -83,7 +86,7 @@ def request_in(line: str) -> Asked | None:
         waits = found is not None and found[2].person
         left = _MESSAGE_FOR.search(whole)
         waited = spoken_of if waits in PRONOUNS else waits or (left["whom"] if left else "")
-        is_message = left is not None
+        is_message = left is not None or (bool(waited) and _MESSAGE.search(whole) is not None)
         expected = spoken_of if _WILL_COME.search(sentence) else ""
     return None
 

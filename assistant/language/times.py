@@ -126,16 +126,16 @@ def bare_name(name: str) -> str:
 
 _KIN = re.compile(r"^(?:[Mm]y|[Oo]ur) (?:[a-z]+ )+(?=[A-Z])")
 #: What "tell Ann when she comes" calls Ann.
-PRONOUNS = frozenset({"he", "she", "they", "him", "her", "them"})
+PRONOUNS = frozenset({"he", "she", "they", "him", "her", "them", "his", "their"})
 #: How each part of a time is said, and what it means. Of those that begin at one place, the first counts.
 _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]], ...] = (
     (_found(rf"(?:{ONCE} (?:that )?(?:you|I)|should you) {SEE} (?P<who>him|her|them|me|us|{NOBODY}{NAME})"
-            r"(?: (?:again|next|here|around|(?:come|coming) in|coming))*"), _who),
+            r"(?: (?:again|next|here|around|(?:come|coming) in|coming|(?:in|within|inside) (?:here|these \w+|the \w+)))*"), _who),
     (_found(rf"{ONCE} (?P<who>I)(?:'m| am)? {COMES}"), _who),
     (_found(rf"{ONCE} (?P<who>{NOBODY}{NAME})(?:(?='s)'s| ) ?{COMES}"), _who),
     (_found(rf"(?:up)?on (?P<who>{NOBODY}{NAME})'s (?:return|arrival)"), _who),
     (_found(rf"should (?P<who>{NOBODY}{NAME}) (?:be )?{COMES}"), _who),
-    (_found(r"(?:up)?on (?P<who>her|his|their) (?:return|arrival|coming)"), _who),
+    (_found(r"(?:(?:up)?on|at|after)(?: the (?:hour|day|moment) of)? (?P<who>her|his|their) (?:return|arrival|coming)"), _who),
     (_found(r"for (?:high )?(?P<named>noon|dawn|dusk|midnight|sunset|sunrise)(?P<rel>(?!))?"), _of_light),
     (_found(rf"(?:every|each)(?: single)? (?P<of>{LIGHT}|{PART}|hour|minute|day|week)(?P<also> and (?:every "
             rf"|each )?(?:{PART}))?"), _every),

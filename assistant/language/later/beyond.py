@@ -24,7 +24,7 @@ _STAYS = (
 )
 #: What happens, and is neither a time nor somebody's coming: "when the bell rings", "until the rain stops".
 _EVENT = (
-    r"(?:when(?:ever)?|once|as soon as|until|before|after|if|the (?:moment|minute|instant)) (?!(?:you|I|we|not"
+    r"(?:when(?:ever)?|once|as soon as|until|till|'?til|before|after|if|the (?:moment|minute|instant)) (?!(?:you|I|we|not"
     r"|so|then)\b)"
 )
 _SUBJECT = r"(?:(?:the|my|your|our|his|her|their|this|that|it|there|he|she|they|some\w+|any\w+)\b|(?-i:[A-Z])\w+\b)"

@@ -77,7 +77,7 @@ RELATION = (
     r"|(?:when|once|as soon as) (?:it(?:'s| is)|(?:it|the clock) strikes))"
 )
 TITLE = (
-    "the|my|your|our|his|her|that|old|young|master|mistress|captain|lady|lord|sir|mr|mrs|miss|doctor|father|mother"
+    "the|my|your|our|his|her|that|old|young|fair|good|sweet|dear|the knave|the rogue|master|mistress|captain|lady|lord|sir|mr|mrs|miss|doctor|father|mother"
     "|brother|sister|aunt|uncle|king|queen"
 )
 #: How somebody is called: "Ann", "Ann of Harl", "the old miller", "captain Reed".
@@ -95,23 +95,24 @@ NOBODY = (
     r"|truth)\b)"
 )
 COMES = (
-    r"(?:(?:next|finally|ever|happens? to|has|have|is|are|am|should) )*(?:(?:com(?:es?|ing)|gets?|walks?|wanders?"
+    r"(?:(?:next|finally|ever|at last|happens? to|has|have|is|are|am|should|will|does|again) )*(?:(?:com(?:es?|ing)|gets?|walks?|wanders?"
     r"|steps?|drops?|stops?"
     r"|pops?|swings?|strolls?|goes) (?:back|in(?:side)?|by|home|here|round|around|over|along|through|past|down|up"
     r"|on(?:line)?)\b"
     r"|(?:comes?|returns?|returned|arrives?|arrived|(?:shows?|shown|turns?|turned) up|appears?|visits?|enters?"
     r"|logs? (?:back )?(?:in|on)|asks?(?: (?:for|after|about) (?:me|us)| where I (?:am|was|went))?"
     r"|pass(?:es)?(?: by)?|back|here|around|home|present|online"
-    r"|(?:on|in)(?=\W*$|[,;:]| (?:remind|tell|ask|let|say|give)\b)|near(?:by)?|awake"
+    r"|(?:cross(?:es)?|darkens?) (?:the|this|your|my|our) (?:threshold|door\w*)|rolls? (?:in|up)|(?:is )?(?:to be )?seen here"
+    r"|(?:on|in|shows?)(?=\W*$|[,;:]| (?:remind|tell|ask|let|say|give|that|to|and|please)\b)|near(?:by)?|awake"
     r"|wakes?(?: up)?|makes? it|sets? foot|rides? in|joins?|shows? (?:(?:her|his|their) face)?|coming)\b)"
-    r"(?: (?:(?:to|through|into|past) (?:the|this"
-    r"|that|your|my|see) \w+|back|again|here|in|home|by|round|around|over|next|through|to you"
+    r"(?: (?:(?:to|through|into|past|from|within|inside) (?:the|this|that|these|those|your|my|our|see) \w+|finally|at last"
+    r"|(?:to|into) (?:inn|tavern|shop|house|town|market|hall|village|home)|back|again|here|in|home|by|round|around|over|next|through|to you"
     r"|from (?:the |my )?\w+|the (?:room|door|shop|house|inn|gate|hall|garden|tavern|village|bridge)"
     r"|this way|(?:looking|asking|calling) for (?:me|us"
     r"|you))\b)*"
 )
 ONCE = (
-    r"(?:(?:if and )?when(?:ever)?|once|if|when and if|as soon as"
+    r"(?:(?:if and )?when(?:ever)?|once|if(?: ever)?|by the time|when and if|as soon as"
     r"|(?:the )?(?:next|first) time(?: that)?|the (?:very )?(?:moment|minute|second"
     r"|instant)(?: that)?|after|until|till|'?til|for when|in case)"
 )

@@ -65,7 +65,7 @@ QUOTED = re.compile(
     r"[\"\u201c][^\"\u201d]*[\"\u201d]?|\u2018[^\u2019]*\u2019(?!\w)|(?<!\w)'(?:[^']|(?<=\w)'(?=\w))+'(?!\w)"
 )
 #: Before what is to be said in these very words.
-_TO_BE_SAID = re.compile(r"(?i)(?:^|[,;:] |\b(?:and|please|then) )(?:say|tell [\w'-]+(?: \w+)?)[,:]? *$")
+_TO_BE_SAID = re.compile(r"(?i)(?:^|[,;:] |\b(?:and|please|then) )(?:say(?: to \w+)?|tell [\w'-]+(?: \w+)?)[,:]? *$")
 #: A pause in the middle of a sentence.
 _PAUSE = re.compile(r"(?:\.{2,}|\u2026) ?(?=[a-z])")
 

@@ -103,6 +103,8 @@ _PUT = (
      r"in \1"),
     (re.compile(r"(?i)\buntil that\b"), "until"),
     (re.compile(r"(?i)\bthe while (?=I\b)"), "while "),
+    (re.compile(r"(?i)\bwhen the sun (?:is|stands) (?:at its )?(?:highest|high|overhead|zenith|height|peak)\b"), "at noon"),
+    (re.compile(r"(?i)\ban you (?=see|meet|find|hear)"), "if you "),
     # Old orders: "tarry thou", "hold thee fast", "stir not", "let Piers be told".
     (re.compile(rf"(?i){_AT}(?!{_NO_ORDER}\b)([a-z]+) you (?!are\b|have\b|were\b|will\b|would\b|should\b|could\b|can\b|at\b"
                 r"|when\b|in\b|soon\b|later\b|tomorrow\b|tonight\b|around\b|guys\b|know\b|said\b|told\b|did\b|do\b|said\b)"),

@@ -86,7 +86,7 @@ _KNOW = re.compile(
 )
 #: What a call is for: "ping me in ten minutes, the oven is on". "Tell me the truth" is no call.
 _FOR_WHAT = re.compile(
-    rf"{_KNOW.pattern}(?: (?:again|then|once more))*(?P<link>[,:;.-]* (?:to|that|about|of|for|because|since|so(?: that)?|or|lest|as)\b"
+    rf"(?i)(?!I\b){_KNOW.pattern.removeprefix('(?i)')}(?: (?:again|then|once more))*(?P<link>[,:;.-]* (?:to|that|about|of|for|because|since|so(?: that)?|or|lest|as)\b"
     r"|,| -|(?<!tell me)(?= (?:I|I'm|I've|I'll|I'd|my|our|the|have|need|going|gotta|don't|time|it's|we|we're|he|she|they)\b)),? (?P<what>.+)"
 )
 _CALLS = re.compile(
@@ -225,7 +225,7 @@ def _telling(clause: Clause) -> Asked | None:
     what = re.sub(r"(?i) from me$|^from me,? (?:that )?", "", found["what"])
     if clause.text[:4].casefold() == "ask ":
         what = re.sub(r"(?i)^if\b", "whether", re.sub(r"(?i)^(for|about) ", _wanted, what))
-    if re.match(r"(?i)(?:and|or|but)\b", what):
+    if re.match(r"(?i)(?:and|or|but)\b|(?:from|for) me\b", what):
         return None  # the words themselves are missing
     return Asked(GoalKind.TELL, _whose(clause.when, whom), what, whom)
 
