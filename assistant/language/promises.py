@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from mud_assistant.assistant.language.languages import write_out
-from mud_assistant.assistant.language.later.clauses import TAIL, clauses_of, may_name_time, starts_of, uncalled
+from mud_assistant.assistant.language.later.clauses import TAIL, clauses_of, may_name_time, request_of, starts_of, uncalled
 from mud_assistant.assistant.language.later.hours import NAME, NOBODY
-from mud_assistant.assistant.language.later.phrasing import QUOTED, spelled_out, without_quotes
+from mud_assistant.assistant.language.later.phrasing import QUOTED, filled_in, spelled_out, without_quotes
 from mud_assistant.assistant.language.later.plainly import plainly_put
 from mud_assistant.assistant.language.later.wishes import Asked, asked_in
 from mud_assistant.assistant.language.persons import to_first
@@ -67,39 +67,62 @@ _WHEN_THEY = re.compile(
 def request_in(line: str) -> Asked | None:
     """Return what a player's line asks the character to do later, None for nothing."""
     text = plainly_put(uncalled(write_out(without_quotes(line)).replace("\u2019", "'")))
-    spoken_of = waited = expected = ""
+    spoken_of = waited = expected = before = ""
     is_message = False
     for sentence in sentences_of(_TOLD_THEN.sub(r"\1. ", text)):
         whole = spelled_out(sentence)
         they = _WHEN_THEY.search(whole)
         name = next(reversed(_A_NAME.findall(whole[: they.start()])), spoken_of) if they is not None else ""
         asked = _in_sentence(_WHEN_THEY.sub(rf"\1 {name}", whole, count=1)) if name else None
-        asked = asked or _in_sentence(whole)
+        asked = asked or _in_sentence(whole, before)
         who = waited or (expected if _TELL_THEM.match(sentence) else "")
         asked = asked or (_in_sentence(f"When {who} comes, {sentence}") if who else None)
         if asked is None and is_message and not sentence.endswith("?"):  # "Pass a message to Ann: the boat is in."
             asked = _in_sentence(f"When {waited} comes, tell {waited} {sentence[:1].lower()}{sentence[1:]}")
         if asked is not None:
             return asked
-        spoken_of = next(reversed(_A_NAME.findall(sentence)), spoken_of)
+        spoken_of, before = next(reversed(_A_NAME.findall(sentence)), spoken_of), sentence
         found = find_when(whole) if _MESSAGE.search(whole) else None
         waits = found is not None and found[2].person
         left = _MESSAGE_FOR.search(whole)
         waited = spoken_of if waits in PRONOUNS else waits or (left["whom"] if left else "")
         is_message = left is not None or (bool(waited) and _MESSAGE.search(whole) is not None)
         expected = spoken_of if _WILL_COME.search(sentence) else ""
-    return None
+    return _staying_in(text)
 
 
-def _in_sentence(sentence: str) -> Asked | None:
-    """Return what a sentence asks for, wherever in it the clause begins."""
+#: The speaker goes away for a while, without saying until when somebody is to stay.
+_LEAVING = re.compile(
+    r"(?i)\b(?:brb|afk|be right back|be back|back (?:soon|in)|(?:I(?:'m| am)|me) (?:just )?(?:off|going|gone|out)|going to \w+"
+    r"|(?:I|I'll|I've got to|have to|need to|must|got to) (?:just |only |quickly )?(?:will |shall |must |have to |need to |want to )?"
+    r"(?:return|go|leave|fetch|get|bring|run|nip|pop|pee|use|speak|answer|grab|take|check|feed|see|find|sell|buy|talk|call|change)"
+    r"|I (?:won't|shan't|will not) be|I(?:'ll| will) (?:only )?be)\b"
+)
+_STAYS = re.compile(
+    r"(?i)(?:(?:wait|stay|remain|stand guard|hang on|hold(?: on)?|keep watch|sit|don't (?:go|leave|move|wander|run))(?: \w+){0,5}?"
+    r"(?: (?:here|there|put|still|for me|away|off|anywhere|guard|watch)|(?<=don't move)| (?:by|with|at|in|near) (?:the|my|our) \w+)"
+    r"|(?:watch|guard|mind|keep an eye on|look after) (?:my|the|our) \w+)\b"
+)
+
+
+def _in_sentence(sentence: str, before: str = "") -> Asked | None:
+    """Return what a sentence asks for, wherever in it the clause begins; `before` is what was said before it."""
     if not may_name_time(sentence) or _THEY_SAY.search(sentence):
         return None
-    for part in starts_of(sentence):
+    for front, part in starts_of(sentence):
         for clause in clauses_of(part):
             if (asked := asked_in(clause)) is not None:
-                return asked
+                return filled_in(asked, front if len(front.split()) > 2 else before, clause.text)  # noqa: PLR2004
     return None
+
+
+def _staying_in(text: str) -> Asked | None:
+    """Return that somebody is to stay until the asker is back, who only says that they go: "wait here, brb"."""
+    if not _LEAVING.search(text):
+        return None
+    parts = (part for sentence in sentences_of(text) if not sentence.endswith("?") for _, part in starts_of(sentence))
+    stays = filter(None, (_STAYS.match(request_of(part)) for part in parts))
+    return next((_in_sentence(f"{one[0]} until I am back") for one in stays), None)
 
 
 _VOW = (

@@ -47,7 +47,7 @@ def asks_too_much(line: str) -> bool:
     It is to be asked only of a line in which `requests_in` finds nothing.
     """
     text = plainly_put(uncalled(write_out(without_quotes(line)).replace("\u2019", "'")))
-    return any(_is_beyond(part) for sentence in sentences_of(text) for part in starts_of(sentence))
+    return any(_is_beyond(part) for sentence in sentences_of(text) for _, part in starts_of(sentence))
 
 
 def _is_beyond(sentence: str) -> bool:

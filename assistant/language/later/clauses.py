@@ -109,7 +109,7 @@ _FONDLY = r"(?:(?:(?:O|good|dear|sweet|gentle|kind|trusty|old|wise|master|mistre
 _A_CALL = (
     re.compile(rf"(?i)^(?:{_CALLED})(?:oh,? |{_FONDLY})*(?!(?:{one_of(_NO_NAME)})\b)(?P<name>[\w'-]+)(?:[,:!;] ?|\.\.\. ?| - "
                rf"|(?<!s) (?=(?:{one_of(_CALL_ENDS)})\b))"),
-    re.compile(rf"(?i)(?:,|\b(?:so|and|but|yes|ok|okay|please|oh)) {_FONDLY}(?P<name>(?-i:(?!I\b)[A-Z])[\w'-]+)"
+    re.compile(rf"(?i)(?:[,;:]|\b(?:so|and|but|yes|ok|okay|please|oh)) {_FONDLY}(?P<name>(?-i:(?!I\b)[A-Z])[\w'-]+)"
                rf"(?=[?!]|\.(?:\W|$)|,(?! (?:will|is|comes|should|has|who)\b)|,? (?:{one_of(_CALL_ENDS)})\b)"),
     re.compile(r"(?i)\b(?:please|ok|okay|thanks|yes|will you|would you|noon|dawn|dusk|midnight|sunset|tonight|mins?|minutes|hour"
                r"|back) (?P<name>[\w'-]+)\W*$"),
@@ -141,12 +141,23 @@ _REPORTS = re.compile(
 )
 
 
-def starts_of(sentence: str) -> Iterator[str]:
-    """Yield a sentence from each place on where it may ask for something, and not tell what others said or asked."""
-    at = 0
+_THEN = re.compile(r"(?i) then(?=\W*$)")
+
+
+def starts_of(sentence: str) -> Iterator[tuple[str, str]]:
+    """Yield what stands before each place of a sentence where it may ask for something, and the sentence from there on.
+
+    What others said or asked is left out. A time that begins the sentence is said again.
+    """
+    at, first = 0, find_when(_plain(sentence))
     for start in (0, *(match.end() for match in _STARTS.finditer(sentence))):
+        front, part = sentence[:start], sentence[start:]
         if not _REPORTS.search(sentence[at:start]):
-            yield sentence[start:]
+            yield front, part
+            said_then = _THEN.sub("", part)
+            again = find_when(front) if (first and first[0] == 0) or said_then != part else None
+            if again is not None and again[2].person is None and find_when(part) is None:
+                yield front, f"{front[again[0] : again[1]]}, {said_then}"
         at = start if start and sentence[start - 2] in ",;:!-" else at
 
 

@@ -8,7 +8,12 @@ from __future__ import annotations
 import re
 from functools import partial
 
+from msgspec.structs import replace
+
+from mud_assistant.assistant.events.goal import GoalKind
 from mud_assistant.assistant.language.later.hours import AMOUNT, CLOCK, LIGHT, NAME, NOBODY
+from mud_assistant.assistant.language.later.wishes import Asked
+from mud_assistant.assistant.language.persons import to_listener
 from mud_assistant.assistant.language.times import find_when
 
 _TIMER = r"(?:timer|alarm(?: clock)?|reminder|alert)"
@@ -82,18 +87,8 @@ def _unquoted(line: str, quoted: re.Match[str]) -> str:
     return quoted[0][1:-1] if _TO_BE_SAID.search(line[: quoted.start()]) else " "
 
 
-#: "Feed chickens every morning": verbs that are no nouns, before a thing without an article.
-_NO_ARTICLE = re.compile(
-    r"(?i)^(feed|clean|tend|polish|prune|milk|groom|scrub|wash|sweep|ring|water|light)"
-    r" (?!(?:the|my|your|our|his|her|its|their|these|those|this|that|all|both|each|me|us|you|it|him"
-    r"|them|up|out|off|an?|at|in|on|to|and|every|for|is|are|was|has)\b)(?=[a-z]+(?: [a-z]+)?"
-    r" (?:every|each|daily|nightly)\b)"
-)
-
-
 def as_mostly_put(clause: str) -> str:
     """Return a clause, from its verb on, as such a thing is mostly asked for."""
-    clause = _NO_ARTICLE.sub(r"\1 the ", clause)
     for pattern, other in _TIMERS:
         if (found := pattern.match(clause)) is not None:
             rest = _PLEASE.sub("", clause[found.end() :]).strip(" :,-")
@@ -124,3 +119,28 @@ def spelled_out(sentence: str) -> str:
         return f"{match[1]} {name}{' comes' if match['does'] else ''}"
 
     return sentence[:end] + _WHEN_THEY.sub(named, sentence[end:], count=1)
+
+
+_THING = re.compile(
+    r"(?i)\b(?P<thing>(?:the|my|our|that|this) (?:(?!is\b|of\b)[a-z]+ )??(?P<noun>[a-z]+))(?='s|[,.;:]|$| (?:is|are|was|has|have|of|in|on"
+    r"|by|at|to|for|so|and|don't|doesn't|can't|won't|never|always|only|goes|[a-z]+s)\b)"
+)
+_PLACE = re.compile(r"(?i)\b(?:at|in|by|near|behind|beneath|under|outside|inside|beside) (?:the|my|our|that) [a-z]+(?: [a-z]+(?=[,.;]|$))?")
+_OF_IT = re.compile(r"(?i)(?:|(?:about |of )?(?:it|them|that|this|him|her)(?:,? then)?)")
+_SPEAKS = re.compile(r"(?i)\b(?:I|I'm|I've|I'll|my|me|we|we're|our|the|there's)\b")
+_LINKS = re.compile(r"(?i)^(?:oh|well|ok|okay|so|look|see)\b[, ]*|[\s,;:.!-]*\b(?:(?:so|and|but|then|please|or)\b[\s,]*)*$")
+
+
+def filled_in(asked: Asked, front: str, said: str) -> Asked:
+    """Return what is asked for with what "it", "them" and "there" stand for: something that was said before."""
+    before = _LINKS.sub("", front.strip(" ,"))
+    if asked.kind is GoalKind.REMIND and _OF_IT.fullmatch(asked.what) and _SPEAKS.search(before) and "?" not in before:
+        return replace(asked, what=to_listener(before))
+    if asked.kind is GoalKind.CHORE and (it := re.search(r"(?i) (it|them)\b", asked.what)) is not None:
+        are_many = it[1].casefold() == "them"
+        thing = next((one["thing"] for one in _THING.finditer(before) if one["noun"].endswith("s") is are_many), it[1])
+        return replace(asked, what=f"{asked.what[: it.start()]} {thing}{asked.what[it.end() :]}")
+    if asked.kind is GoalKind.COME and not asked.place and re.search(r"(?i)\bthere\b", said):
+        places = _PLACE.findall(before)
+        return replace(asked, place=re.sub(r"(?i)^\w+ \w+ ", "", places[-1])) if places else asked
+    return asked

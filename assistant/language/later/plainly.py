@@ -34,22 +34,6 @@ _KNOW = (
     r"(?:shout|yell|holler|call|ping|nudge|poke|tell|warn|buzz|tap|message|text|signal|wave|let|give|drop)"
     r"(?: (?:at|to|for|out to))? me(?: (?:know|a \w+))?"
 )
-_BACK = (
-    r"(?:(?:I'll )?brb|be right back|(?:I(?:'ll| will| shall)|gonna) (?:be|come) (?:right |straight )?back(?:"
-    r" (?:soon|shortly"
-    r"|in (?:an? )?\w+(?: \w+)?))?|I(?:'ll| will| shall) return(?: (?:soon|shortly))?|I (?:won't|shan't|will not) be"
-    r" (?:long"
-    r"|gone long|a \w+)|back (?:soon|in (?:an? )?\w+(?: \w+)?))"
-)
-_STAY = (
-    r"(?:wait|stay|remain|stand guard|hang on|keep watch|watch|guard|mind|keep an eye on|look after"
-    r"|(?:don't|do not|never) (?:go|leave|move|wander|run off))"
-)
-_LEAVES = (
-    rf"(?:{_BACK}|(?:I(?:'m| am) (?:off|going|away)|I(?:'ll| will)? (?:have to |need to |must |want to |should"
-    rf" )?(?:go|fetch|get|bring|leave|run|nip|pop|pee|use)|back)"
-    rf" ?[^,;.!]*)"
-)
 _DONE_TEXT = "lit=light fed=feed swept=sweep wound=wind clean=clean tidy=tidy full=fill trimmed=trim tidied=tidy"
 _DONE = dict(pair.split("=") for pair in _DONE_TEXT.split())
 _WOKEN_TEXT = (
@@ -194,7 +178,7 @@ _PUT = (
     (re.compile(r"(?i)\bhappen to (?=see|meet)"), ""),
     (re.compile(r"(?i)\bhave (?P<who>(?-i:[A-Z])[a-z]+) (?=wait|come|meet|bring|write|look|give|go|stay)"),
      r"tell \g<who> to "),
-    (re.compile(r"(?i)\b(?P<time>(?:every|each) \w+),? you (?=(?:feed|tend|water|sweep|clean|light|mind|check)\b)"),
+    (re.compile(r"(?i)\b(?P<time>(?:every|each) \w+),? you (?=(?!are\b|were\b|have\b|can\b|will\b)[a-z]+ (?:the|my|our|your|down|out|up)\b)"),
      r"\g<time> "),
     (re.compile(r"(?i)\bmove an (?:inch|hair)\b"), "move"),
     (re.compile(r"(?i)^(?:we meet|see you|wait) (?=(?:at|by|in|on) the (?!morning|evening|afternoon)\w+(?: \w+)?"
@@ -214,7 +198,9 @@ _PUT = (
     # Waiting.
     (re.compile(r"(?i)(?<!\w)(?:untill|unitl|'?til)\b"), "until"),
     (re.compile(r"(?i)\b(?:where|as) you (?:are|stand|sit)\b"), "here"),
-    (re.compile(r"(?i)\b(don't|do not|never) you (?=move|go|leave|stir|budge|wander|run|walk)"), r"\1 "),
+    (re.compile(r"(?i)\b((?:don't|do not|never) (?:you )?(?:move|go|leave|stir|budge|wander|run|walk)) you\b|"
+                r"\b(?:don't|do not|never) you (?=move|go|leave|stir|budge|wander|run|walk)"),
+     lambda match: f"{match[1] or chr(100) + 'on' + chr(39) + 't '}"),
     (re.compile(r"(?i)(?:^|(?<=[,.;!] ))ill (?=be|come|return|go)"), "I'll "),
     (re.compile(r"(?i)\b(?:chill|hang (?:around|about|out)|stick around|camp|loiter|lurk|settle|park yourself|plant"
                 r" yourself)"
@@ -224,14 +210,8 @@ _PUT = (
     (re.compile(r"(?i)^you (?=(?:wait|stay) here\b)"), ""),
     (re.compile(r"(?i)\bfor (?P<who>(?-i:[A-Z])[a-z]+) to (?:come|arrive|return|(?:get|be) (?:here|back)|show up)\b"),
      r"until \g<who> comes"),
-    (re.compile(rf"(?i)^(?:{_LEAVES})[,;.!-]+ ?(?:so |and |but )?(?:please )?(?P<stay>(?:wait|stay|remain)(?: right)?"
-                r" (?:here|there|put))(?: for me)?(?=\W*$)"), r"\g<stay> until I am back."),
-    (re.compile(r"(?i)\b(?P<stay>(?:wait|stay|remain) (?:here|there|put)),? I (?:go|will go|'ll go|must go)\b.*"),
-     r"\g<stay> until I am back."),
     (re.compile(r"(?i)\b(?:sit|hang|hold) tight\b|\bhold the fort\b|\bhold (?:your|this) (?:position|post)\b"),
      "wait here"),
-    (re.compile(rf"(?i)\b({_STAY}\b[^.!?;]*?)(?: (?:for )?a (?:bit|while|moment|minute|sec(?:ond)?|little while))?"
-                rf"[,.!;-]* ?(?:I have to go[,.]? )?{_BACK}(?=\W|$)"), r"\1 until I am back"),
     (re.compile(r"(?i)\b((?:wait|stay|remain)(?: right)?(?: here| there)? for me(?<=here for me)"
                 r"|wait (?:for me )(?:right )?here)(?: (?:for )?a (?:little|bit|while|moment))?(?=\W*$|[,.!;])"),
      r"\1 until I am back"),

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mud_assistant.assistant.events.goal import GoalKind
-from mud_assistant.assistant.language.later.chores import CHORE, split_place
+from mud_assistant.assistant.language.later.chores import CHORE, chore_in, split_place
 from mud_assistant.assistant.language.later.hours import NAME, NOBODY
 from mud_assistant.assistant.language.persons import to_listener
 from mud_assistant.assistant.language.times import PRONOUNS, When, bare_name
@@ -123,7 +123,7 @@ _DROP_IN = r"(?:(?:show|turn) up|(?:stop|drop|swing|come|pop|call)(?: by| in| ro
 _BE = r"be(?: (?:right )?(?:back|here|there|waiting|ready)(?: (?:again|here))?)?"
 _COME = tuple(
     re.compile(rf"(?i){verb}(?: {_AT})?{_TO_SEE}{_GOES_ON}")
-    for verb in (rf"(?:come|return|get|go|walk|head|run|swing|hurry|present yourself|appear)(?: and \w+)?{_BACK}", _BE, _MEET, _DROP_IN)
+    for verb in (rf"(?:come|return|get|go|walk|head|run|swing|hurry|present yourself|appear)(?: and \w+(?: with (?:me|us))?)?{_BACK}", _BE, _MEET, _DROP_IN)
 )
 _VAGUE = re.compile(r"(?i)\b(?:some ?times?|some ?day|one (?:day|of these days)|eventually)\b")
 #: So long somebody waits who waits for now, in seconds.
@@ -266,13 +266,14 @@ def _coming(clause: Clause) -> Asked | None:
 
 
 def _tending(clause: Clause) -> Asked | None:
+    text = chore_in(clause.text, again=bool(clause.when.every))
     if (
         clause.said == "for"
-        or CHORE.fullmatch(clause.text) is None
+        or not text
         or re.match(r"(?i)until|till|'?til|while|whilst|during|for my|in my", clause.said)
     ):
         return None
-    what, place = split_place(re.sub(r"(?i) for me$|, [\w'-]+$", "", _small(clause.text)))
+    what, place = split_place(re.sub(r"(?i) for me$|, [\w'-]+$", "", _small(text)))
     return Asked(GoalKind.CHORE, clause.when, what, place=place)
 
 
