@@ -122,11 +122,14 @@ def uncalled(line: str) -> str:
     if found is None or re.fullmatch(rf"(?i)(?:{one_of(_NO_NAME)})|much|lot|friend|you|there|then", found["name"]):
         return line
     name = re.escape(found["name"])
-    return re.sub(rf"(?i),? ?\b{_FONDLY}{name}\b(?!')(?P<mark>[,:!;]? ?)", _mark_of, line).replace(" ?", "?").replace(" .", ".").strip(" ,")
+    return re.sub(rf"(?i),? ?\b{_FONDLY}{name}\b(?!')(?P<mark>[,:!;]? ?)(?P<time>(?:when|if|once|at|in|on|to|un|ti?ll?|that"
+        r"|before|after|by|from|for|every|each|to\w+)\b)?", _mark_of, line).replace(" ?", "?").replace(" .", ".").strip(" ,")
 
 
 def _mark_of(found: re.Match[str]) -> str:
-    return f"{found['mark'].strip()} " if found.start() else ""
+    mark = found["mark"].strip()
+    is_inside = found.start() and found[0].startswith(",") and found["time"]
+    return f"{'' if is_inside else mark} {found['time'] or ''}" if found.start() else found["time"] or ""
 
 
 #: Where what is asked for may begin: behind a mark or a link, and at "could you", wherever that stands.
@@ -136,8 +139,8 @@ _STARTS = re.compile(
     r"| could| can| might| should| must| will)? [a-z])"
 )
 _REPORTS = re.compile(
-    r"(?i)\b(?:said|says|told|asked|asks|wrote|used to|never|not|remember when|did|swore|promised|heard|(?:do|would)n't"
-    r"|always|whether)\b"
+    r"(?i)\b(?:said|says|told|asked|asks|wrote|used to|remember when|did|swore|promised|heard"
+    r"|whether)\b|\b(?:not|never|\w+n't)(?: \w+){0,2}\W*$"
 )
 
 

@@ -21,7 +21,7 @@ _OLD = dict(pair.split("=") for pair in _OLD_TEXT.split())
 #: Old endings: "cometh", "soundeth", "wouldst", "thou sleepest".
 _OLD_WORD = re.compile(
     rf"(?i)(?<![\w'-])(?:{'|'.join(map(re.escape, _OLD))}|(?P<s>(?-i:[a-z]{{2,}})(?<!te)(?<!se))eth"
-    r"|(?P<st>would|could|should|did|(?<=thou )(?!must|just|best|first|last)[a-z]{2,}?)e?st)(?![\w'-])"
+    r"|(?P<st>would|could|should|did|(?<=thou )(?!must|just|best|first|last)(?:see|[a-z]{2,}?))e?st)(?![\w'-])"
 )
 _ENDS_IN_ES = re.compile(r"(?:[vcsxzo]|sh|ch|com|(?<![aeiou])[aeiou]k)$")
 #: An old line has one of these; "eve" alone may be a name, and "art" is a thing.
@@ -58,6 +58,7 @@ _NO_ORDER = (
 )
 #: Each of them is tried in turn, at any place of the line.
 _PUT = (
+    (re.compile(r"(?i)\b(?:and|an) you (?=see\b|meet\b|find\b|hear\b|spy\b)"), "if you "),
     (re.compile(r"(?i)\bw/ ?"), "with "),
     (re.compile(r"@ ?"), "at "),
     (re.compile(r"(?i)\bb (?=at|here|there|back|by|in)\b"), "be "),
@@ -88,7 +89,6 @@ _PUT = (
     (re.compile(r"(?i)\buntil that\b"), "until"),
     (re.compile(r"(?i)\bthe while (?=I\b)"), "while "),
     (re.compile(r"(?i)\bwhen the sun (?:is|stands) (?:at its )?(?:highest|high|overhead|zenith|height|peak)\b"), "at noon"),
-    (re.compile(r"(?i)\ban you (?=see|meet|find|hear)"), "if you "),
     # Old orders: "tarry thou", "hold thee fast", "stir not", "let Piers be told".
     (re.compile(rf"(?i){_AT}(?!{_NO_ORDER}\b)([a-z]+) you (?!are\b|have\b|were\b|will\b|would\b|should\b|could\b|can\b|at\b"
                 r"|when\b|in\b|soon\b|later\b|tomorrow\b|tonight\b|around\b|guys\b|know\b|said\b|told\b|did\b|do\b|said\b)"),
@@ -121,7 +121,7 @@ _PUT = (
     (re.compile(r"(?i)^message for (?P<who>\w+) (?P<time>(?:when|if|once)[^-:,]+?) ?[-:,]+ "), r"tell \g<who> \g<time> that "),
     (re.compile(r"(?i)\b(if|when|once) (?:will )?(?P<does>comes?|arrives?|returns?) (?P<who>(?-i:[A-Z])\w+)"),
      r"\1 \g<who> comes"),
-    (re.compile(r"(?i)\b(?P<who>(?-i:(?!I\b)[A-Z])\w+) (?:he|she) (?=will|comes?|is|arrives?)"), r"\g<who> "),
+    (re.compile(r"(?i)\b(?!when|if|once|as|but|and|so|then|because)(?P<who>(?-i:(?!I\b)[A-Z])\w+) (?:he|she) (?=will|comes?|is|arrives?)"), r"\g<who> "),
     (re.compile(r"(?i)\b(under|near|behind|inside|outside) of\b"), r"\1"),
     (re.compile(r"(?i)\bI want (?:to )?(?=ask you)"), "I "),
     (re.compile(r"(?i)\bI ask you\b"), "please"),
@@ -139,7 +139,7 @@ _PUT = (
     (re.compile(r"(?i)^here (?=again|at |in |before |by |on |when |tomorrow)"), "come here "),
     (re.compile(r"(?i)\bcome you "), "come "),
     # As learners put it.
-    (re.compile(r"(?i)(?:^|(?<=[,.;!:] ))(?:you please|please you|please to|you must to|you to) (?=\w)"), "please "),
+    (re.compile(r"(?i)\bplease (?:you|to) (?=[a-z])|(?:^|(?<=[,.;!:] ))(?:you please|you must to|you to) (?=\w)"), "please "),
     (re.compile(r"(?i)^you (?=(?:\w+ ){1,12}.*\b(?:please|ok|okay|yes)\W*$)(?!are\b|have\b|do\b|did\b|will\b|said\b"
                 r"|were\b|told\b|know\b|see\b|look\b|can\b|could\b|would\b)"), "please "),
     (re.compile(r"(?i)\bsay (?=(?:him|her|them|me|us) \w)"), "tell "),
@@ -207,7 +207,7 @@ _PUT = (
                 r" (?=here|there|until|for|by|in|at)"), "wait "),
     (re.compile(r"(?i)\b(?:save|hold|keep) (?=(?:my|our|this|the) (?:place|spot|seat|table|position)\b)"), "guard "),
     (re.compile(r"(?i)\b(wait|stay|remain) (?:up|down|out|over|in|back) (?=here|there)"), r"\1 "),
-    (re.compile(r"(?i)^you (?=(?:wait|stay) here\b)"), ""),
+    (re.compile(r"(?i)(?:^|(?<=so )|(?<=[,;:-] )|(?<=and ))you (?=(?:just )?(?:wait|stay|remain|hold|hang|guard|keep watch)\b)"), ""),
     (re.compile(r"(?i)\bfor (?P<who>(?-i:[A-Z])[a-z]+) to (?:come|arrive|return|(?:get|be) (?:here|back)|show up)\b"),
      r"until \g<who> comes"),
     (re.compile(r"(?i)\b(?:sit|hang|hold) tight\b|\bhold the fort\b|\bhold (?:your|this) (?:position|post)\b"),
@@ -252,7 +252,7 @@ def plainly_put(line: str) -> str:
 
 
 def _now(match: re.Match[str]) -> str:
-    word = match["st"] or _OLD.get(match[0].casefold(), "")
+    word = re.sub(r"(?<=[vcz])$|(?<=com)$|(?<=mak)$|(?<=tak)$|(?<=wak)$", "e", match["st"] or "") or _OLD.get(match[0].casefold(), "")
     if stem := match["s"]:
         word = re.sub(r"([npt])\1$", r"\1", stem) + ("es" if _ENDS_IN_ES.search(stem) else "s")
     return word.capitalize() if match[0][0].isupper() else word

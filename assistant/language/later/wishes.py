@@ -257,7 +257,7 @@ def _coming(clause: Clause) -> Asked | None:
         r"(?i)(?:meet|be|stop|drop|swing|pop|call|get|go|walk|run|head)(?: (?:on|out|down|up))*", clause.text
     ):
         return None
-    if re.match(r"(?i)\w+(?: along| out| away)? with (?:me|us|you)\b", clause.text):
+    if re.match(r"(?i)(?!sit|stand|eat|drink|be|meet|talk)\w+(?: along| out| away)? with (?:me|us|you)\b", clause.text):
         return None  # to walk beside somebody is no place to be at
     place = re.sub(r"(?i)^(?:the|this|here|place|spot)\b ?", "", found["place"] or "")
     if (clause.when.every and not place) or _VAGUE.search(clause.text):
