@@ -64,6 +64,12 @@ _WHEN_THEY = re.compile(
 )
 
 
+#: A name at the end that no comma parts from the time before: "meet me at dawn sage".
+_LAST_CALL = re.compile(
+    r"(?i)(?:(?<=noon|dawn|dusk|.min|mins|back|here|hour)|(?<=morning|evening|minutes)|(?<=tonight)|(?<=night)) [a-z]+\W*$"
+)
+
+
 def request_in(line: str) -> Asked | None:
     """Return what a player's line asks the character to do later, None for nothing."""
     text = plainly_put(uncalled(write_out(without_quotes(line)).replace("\u2019", "'")))
@@ -88,7 +94,8 @@ def request_in(line: str) -> Asked | None:
         waited = spoken_of if waits in PRONOUNS else waits or (left["whom"] if left else "")
         is_message = left is not None or (bool(waited) and _MESSAGE.search(whole) is not None)
         expected = spoken_of if _WILL_COME.search(sentence) else ""
-    return _staying_in(text)
+    called = _LAST_CALL.search(line)
+    return _staying_in(text) or (request_in(line[: called.start()]) if called is not None else None)
 
 
 #: The speaker goes away for a while, without saying until when somebody is to stay.

@@ -39,7 +39,8 @@ _POLITE = one_of(
     (?:are|would) you (?:be )?able to|if I(?:'m| am) (?:still )?(?:here|around|about|online|awake)
     (?:is there )?any chance you (?:could|would|can|might)
     be (?:a dear|a darling|an angel|so kind|so good|sure|a good \w+|a friend|a pal)(?: (?:and|as to|to))?
-    (?:would|could|will) you be (?:so|a|an)(?: very)? (?:kind|good|dear|angel)(?: (?:and|as to|to))?
+    (?:(?:would|could|will) you )?be (?:so|a|an|very|the|my)(?: \w+){1,2} (?:and|as to|to)\b
+    (?:I'd|I would|it)[^,;:.!?]{0,40} if you (?:wouldn't|didn't|don't) mind|if you (?:wouldn't|didn't|don't) mind
     I (?:want|need|beg|ask|order|command|beseech) (?:of )?you(?: to)?
     I(?:'d| would) (?:like|love|prefer) (?:for )?you to|I have a favou?r to ask|I need a favou?r
     (?:do|could you do) (?:me|us) (?:a|the|this|one|an?other)?(?: \w+)? ?favou?r(?: and)?
@@ -65,8 +66,8 @@ _POLITE = one_of(
 #: What a name without a comma stands before: "Ann could you", "ann remind me".
 _CALL_ENDS = r"""
     please|kindly|(?:could|can|would|will|won't) you|don't forget|remember|be sure|make sure|if you|I (?:want|need) you
-    remind|tell|let|say|be|give|warn|ask|ping|poke|nudge|buzz|message|check|come (?:back|find|here)|meet (?:me|us)
-    wait (?:here|for|at|by)|stay (?:here|put|with|by|at)|hold|don't|I want|in \d+|when|if|once
+    remind|reminder|timer|alarm|set|tell|let|say|be|give|warn|ask|ping|poke|nudge|buzz|message|check|come (?:back|find|here)|meet (?:me|us)
+    wait (?:here|for|at|by)|stay (?:here|put|with|by|at)|hold|don't|I want|in \d+|\d+|when|if|once
 """
 #: "Cocks wake me at dawn." and "Guards watch the gate." call nobody.
 _DONE_BY_MANY = "wake|feed|water|light|guard|watch|tend|come|meet|wait|stay|mind|sweep|check|clean"
@@ -111,8 +112,7 @@ _A_CALL = (
                rf"|(?<!s) (?=(?:{one_of(_CALL_ENDS)})\b))"),
     re.compile(rf"(?i)(?:[,;:]|\b(?:so|and|but|yes|ok|okay|please|oh)) {_FONDLY}(?P<name>(?-i:(?!I\b)[A-Z])[\w'-]+)"
                rf"(?=[?!]|\.(?:\W|$)|,(?! (?:will|is|comes|should|has|who)\b)|,? (?:{one_of(_CALL_ENDS)})\b)"),
-    re.compile(r"(?i)\b(?:please|ok|okay|thanks|yes|will you|would you|noon|dawn|dusk|midnight|sunset|tonight|mins?|minutes|hour"
-               r"|back) (?P<name>[\w'-]+)\W*$"),
+    re.compile(r"(?i)\b(?:please|ok|okay|thanks|yes|will you|would you) (?P<name>[\w'-]+)\W*$"),
 )
 
 

@@ -23,7 +23,7 @@ _FOR_WHAT = r"(?: (?:for|about|to|that)\b|[:,-]+)?"
 _TIMERS = (
     (re.compile(rf"(?i)^{_SET}(?P<time>{AMOUNT})[ -]{_TIMER}{_FOR_WHAT}"), r"remind me in \g<time> about"),
     (re.compile(rf"(?i)^{_SET}{_TIMER},?(?: (?:for|in|to go off in))? (?P<time>{AMOUNT})(?: from now)?"
-                rf"(?=\W*$|[:,-]| (?:to|for|about|that|please|thanks)\b){_FOR_WHAT}"), r"remind me in \g<time> about"),
+                rf"(?=\W*$|[:,-]| (?!was|is|had|took)\w){_FOR_WHAT}"), r"remind me in \g<time> about"),
     (re.compile(rf"(?i)^{_SET}{_TIMER} (?:for|at|to go off at) (?P<time>{CLOCK}|{LIGHT})\b"), r"remind me at \g<time>"),
     (re.compile(rf"(?i)^(?:(?:give (?:me|us)|wait|count) )?(?P<time>{AMOUNT})(?: from now)?"
                 r"(?:[:,-]+ ?(?:and )?(?:then )?| and then | then | and )"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from mud_assistant.assistant.language.later.hours import AMOUNT
+from mud_assistant.assistant.language.later.hours import AMOUNT, NUMBERS_TEXT
 
 #: Old words, and what is said now.
 _OLD_TEXT = """
@@ -56,6 +56,9 @@ _NO_ORDER = (
     r"|why|how|that|than|as|so|and|but|or|because|since|while|until|once|thank|thanks|see|love|tell|told|give|gave|to|for|of"
     r"|with|at|by|from|before|after|then|there|now|yes|i|ok|okay|please|next|time|meet|catch|bless|want|need|beg|like|sage)"
 )
+_HOURS = dict(
+    zip("third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(), NUMBERS_TEXT.split()[2:], strict=True)
+)
 #: Each of them is tried in turn, at any place of the line.
 _PUT = (
     (re.compile(r"(?i)\b(?:and|an) you (?=see\b|meet\b|find\b|hear\b|spy\b)"), "if you "),
@@ -67,6 +70,10 @@ _PUT = (
     (re.compile(r"(?i)(?<!\bin )(?<!\bat )(?<!\bafter )(?<!\bfor )(?<!\bby )\b4 (?=me\b|us\b|[a-z]+ (?:when|if|once)\b"
                 r"|the\b|my\b)"), "for "),
     # Times.
+    (re.compile(r"(?i)\b(?:the )?(?:crowing of the cock|cock'?s?[- ]crow(?:ing)?)\b"), "cockcrow"),
+    (re.compile(rf"(?i)\bthe ({'|'.join(_HOURS)}) (?:hour|bell)\b"), lambda match: f"{_HOURS[match[1].casefold()]} o'clock"),
+    (re.compile(r"(?i)\bat (\d+|[a-z]+) hours?\b(?! of)"), r"at \1 o'clock"),
+    (re.compile(rf"(?i)\b(?:in|on) the (?=(?:{_MARK})\b)"), "at "),
     (re.compile(r"(?i)\b(?:the )?(?:setting|sinking|going down) of the sun\b"), "sunset"),
     (re.compile(r"(?i)\b(?:the )?rising of the sun\b|\bday's dawn(?:ing)?\b|\bdawning\b"), "sunrise"),
     (re.compile(r"(?i)\b(?:vespers|evensong|at (?:even|eve)\b)(?! ?song)"), "at dusk"),
@@ -97,8 +104,11 @@ _PUT = (
     (re.compile(rf"(?i){_AT}(stir|move|go|leave|depart|stray|wander|quit|budge|forget|part|let|tell|walk) not\b"),
      r"don't \1"),
     (re.compile(rf"(?i){_AT}(?:you )?not (?=go|leave|move|stir|wander|run|walk)"), "don't "),
-    (re.compile(r"(?i)\b(?:be|am) (?:come|returned|back|gone)(?: (?:back|again|home|here))*\b(?<!I am back)"), "is back"),
-    (re.compile(r"(?i)\b(?:be|is|hath|has) (?=arrived|returned)"), "has "),
+    (re.compile(r"(?i)\b(?P<who>I|he|she|they|(?-i:[A-Z])\w+) (?:be|am|is) (?:come|returned|gone)(?: (?:back|again|home|here))*\b"),
+     r"\g<who> is back"),
+    (re.compile(r"(?i)\b(?:be|is) (?=arrived)"), "has "),
+    (re.compile(r"(?i)\b(?:suffer|let|allow) me not (?:to )?forget\b"), "don't let me forget"),
+    (re.compile(r"(?i)\bkeep me mindful\b"), "remind me"),
     (re.compile(r"(?i)\blet (?P<who>(?-i:[A-Z])\w+|the \w+) be (?:told|informed|warned|made aware)\b"), r"tell \g<who>"),
     (re.compile(r"(?i)\blet (?P<who>(?:the|my|our|all) \w+(?: \w+)?) be given (?P<what>\w+)"), r"give \g<who> \g<what>"),
     (re.compile(r"(?i)\blet (?P<thing>(?:the|my|our|all) [\w' -]+?) be (?:kept )?(?P<done>\w+ed|fed|lit|swept|wound)\b"),
@@ -111,6 +121,11 @@ _PUT = (
     (re.compile(r"(?i)\b(remind|wake|rouse|warn) (?:this|your) (?:[a-z]+ ){0,2}?[a-z]+ (?=to|that|of|about|at|in|when)\b"),
      r"\1 me "),
     # As learners put it.
+    (re.compile(r"(?i)\b(wake|call|tell|remind) up (me|us)\b"), r"\1 \2 up"),
+    (re.compile(r"(?i)\bI (?:want|need|would like|wish) that you (?=[a-z])"), "please "),
+    (re.compile(r"(?i)\bit (?:is|would be) possible (?:that )?(?=you\b)"), "can "),
+    (re.compile(r"(?i)(?<!\ba )\b(ping|poke|nudge|buzz) (?=in\b|at\b|when\b|if\b)"), r"\1 me "),
+    (re.compile(r"(?i)(?:^|(?<=[,.;] ))you (?=(?:please )?(?:tell|remind|wake|call|warn) me\b)"), "please "),
     (re.compile(r"(?i)\b(can|could|will|would) you to (?=[a-z])"), r"\1 you "),
     (re.compile(r"(?i)\b(can|could|will|would) you (\w+)ing\b"), r"\1 you \2"),
     (re.compile(r"(?i)\b(tell|ask|inform|remind|warn) to (?=him|her|them|me|us|(?-i:[A-Z])\w)"), r"\1 "),
@@ -139,7 +154,7 @@ _PUT = (
     (re.compile(r"(?i)^here (?=again|at |in |before |by |on |when |tomorrow)"), "come here "),
     (re.compile(r"(?i)\bcome you "), "come "),
     # As learners put it.
-    (re.compile(r"(?i)\bplease (?:you|to) (?=[a-z])|(?:^|(?<=[,.;!:] ))(?:you please|you must to|you to) (?=\w)"), "please "),
+    (re.compile(r"(?i)(?<!\bme )\bplease (?:you|to) (?=[a-z])|(?:^|(?<=[,.;!:] ))(?:you please|you must to|you to) (?=\w)"), "please "),
     (re.compile(r"(?i)^you (?=(?:\w+ ){1,12}.*\b(?:please|ok|okay|yes)\W*$)(?!are\b|have\b|do\b|did\b|will\b|said\b"
                 r"|were\b|told\b|know\b|see\b|look\b|can\b|could\b|would\b)"), "please "),
     (re.compile(r"(?i)\bsay (?=(?:him|her|them|me|us) \w)"), "tell "),
@@ -244,6 +259,7 @@ _MAKE_SURE = re.compile(
 
 def plainly_put(line: str) -> str:
     """Return a line in plain English words of today: "tarry here till I return" is "wait here till I return"."""
+    line = re.sub(r"(?i)\bdo thou\b", "please", line)
     if _IS_OLD.search(line):
         line = _OLD_WORD.sub(_now, line)
     for pattern, other in _PUT:

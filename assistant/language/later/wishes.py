@@ -70,7 +70,7 @@ _REMIND = re.compile(
 )
 _WAKE = re.compile(
     r"(?i)(?:(?:wake|rouse|awaken|get) (?:me|us)(?: up)?|shake (?:me|us) awake"
-    r"|give (?:me|us) a wake-?up call)\b(?:,? (?:and|so|or|to|for|we|I|I'm|it|it's) .*)?"
+    r"|give (?:me|us) a wake-?up call)\b(?: from [\w ]+?)?(?:,? (?:and|so|or|to|for|we|I|I'm|it|it's) .*)?"
 )
 _KNOW = re.compile(
     r"(?i)(?:(?:come |go )?(?:and )?(?:let (?:me|us) know|(?:tell|warn|alert|notify|inform|call|ping|nudge"
