@@ -86,7 +86,7 @@ _SHORT_TEXT = """
     yesterdays=yesterday's todays=today's cya=see_you wassup=what's_up sup=what's_up dunno=don't_know kinda=kind_of
     sorta=sort_of idk=I_don't_know lmk=let_me_know msg=message cn=can hes=he's shes=she's bak=back
     mornin=morning nite=night l8r=later wil=will w8=wait teh=the hte=the kno=know nd=and n=and w=with tel=tell cos=because
-    adn=and gtg=I_must_go nxt=next comeback=come_back midnite=midnight 4get=forget 2day=today sry=sorry gunna=going_to
+    adn=and gtg=I_must_go nxt=next comeback=come_back midnite=midnight 4get=forget 2day=today sry=sorry comin=coming goin=going lookin=looking waitin=waiting gunna=going_to
     whenevr=whenever dnt=don't jst=just wld=would cld=could ppl=people rn=now gotcha=got_you thru=through luv=love
 """
 _SHORT = {short: long.replace("_", " ") for short, long in (pair.split("=") for pair in _SHORT_TEXT.split())}

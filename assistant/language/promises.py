@@ -45,21 +45,20 @@ _A_NAME = re.compile(
 )
 #: "Ann will come later. Tell her the key is under the mat."
 _WILL_COME = re.compile(
-    r"(?i)\b(?:(?:will|should|might|may|is (?:going|due|supposed|meant|expected|bound) to|wants to)|(?<=\w)'ll)"
+    r"(?i)\b(?:(?:will|should|might|may|is (?:going|due|supposed|meant|expected|bound) to|wants to)|(?<=\w)'(?:ll|d))"
     r" (?:\w+ ){0,2}?(?:come|arrive|visit"
-    r"|return|(?:be|drop|pass|stop|pop) (?:along|here|back|by|in|round|over))\b"
-    r"|\bcomes (?:later|soon|by|tonight|today|tomorrow|this|in|at)\b|\bis (?:coming|due|on (?:her|his|their)"
+    r"|return|(?:be|drop|pass|stop|pop|wander|look) (?:\w+ing )?(?:along|here|back|by|in|round|over))\b"
+    r"|'s coming\b|\bcomes (?:later|soon|by|tonight|today|tomorrow|this|in|at)\b|\bis (?:coming|due|on (?:her|his|their)"
     r" way)\b"
 )
+_PLEASE = r"(?:(?:please|then|so|just|do|can you|could you|would you|will you|if you(?:'d| could| would| can)) )*"
 _TOLD_THEN = re.compile(
-    r"(?i)^([^.!?;,]+ (?:will|should|might|may|is|'ll) [^.!?;,]*)[;,]+ (?=(?:please |then |so |just |can you )*"
-    r"(?:tell|ask|give|warn|inform|let) (?:her|him|them)\b)"
+    r"(?i)^(?!.*\b(?:when|once|if (?:he|she|they)|as soon|next time|until)\b)([^.!?]+?(?: (?:will|should|might|may|is|said|was)|'s|'ll|'d)"
+    rf" [^.!?;,]*)(?:[;,]| (?=tell|let))+ ?(?:so |and |but )?(?={_PLEASE}(?:tell|ask|give|warn|inform|let) (?:her|him|them)\b)"
 )
-_TELL_THEM = re.compile(
-    r"(?i)(?:please |then |just |can you |could you )*(?:tell|ask|give|warn|inform|let) (?:her|him|them)\b"
-)
+_TELL_THEM = re.compile(rf"(?i){_PLEASE}(?:tell|ask|give|warn|inform|let) (?:her|him|them)\b")
 _WHEN_THEY = re.compile(
-    r"(?i)\b((?:when(?:ever)?|once|if|as soon as|next time|should|until|till|'?til|before|the moment)(?= (?:she|he|they)\b)"
+    r"(?i)\b((?:when(?:ever)?(?: next)?|once|if|as soon as|next time|should|until|till|'?til|before|the moment)(?= (?:she|he|they)\b)"
     r"|(?:when|once|if|should|next time) (?:you )?(?:see|meet|spot))(?: (?:she|he|they|her|him|them))\b"
 )
 
@@ -119,7 +118,9 @@ def _in_sentence(sentence: str, before: str = "") -> Asked | None:
     for front, part in starts_of(sentence):
         for clause in clauses_of(part):
             if (asked := asked_in(clause)) is not None:
-                return filled_in(asked, front if len(front.split()) > 2 else before, clause.text)  # noqa: PLR2004
+                full = filled_in(asked, front if len(front.split()) > 2 else before, clause.text)  # noqa: PLR2004
+                if full.what or not full.whom:
+                    return full
     return None
 
 

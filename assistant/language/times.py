@@ -124,7 +124,7 @@ def bare_name(name: str) -> str:
     return _KIN.sub("", name)
 
 
-_KIN = re.compile(r"^(?:[Mm]y|[Oo]ur) (?:[a-z]+ )+(?=[A-Z])")
+_KIN = re.compile(r"^(?:(?:[Mm]y|[Oo]ur) (?:[a-z]+ )+|(?:(?:good|fair|sweet|dear|the knave|the rogue) )+)(?=[A-Z])")
 #: What "tell Ann when she comes" calls Ann.
 PRONOUNS = frozenset({"he", "she", "they", "him", "her", "them", "his", "their"})
 #: How each part of a time is said, and what it means. Of those that begin at one place, the first counts.

@@ -94,29 +94,29 @@ NOBODY = (
     r"|ferry|money|a|an|all|one|you|things?|not|to|then|and|or|people|we|ever|is|are|me|us|these|those|no|life"
     r"|truth)\b)"
 )
+_MOVES = (
+    "com(?:e|ing)|get|getting|walk|wander|step|drop|stop|pop|swing|stroll|go|stumble|stagger|run|ride|march|slip|burst|roll|sail|drift"
+    "|rush|hurry|wash|crawl|pull|turn|show|log|check|sign|sit|settle|make it|find (?:her|his|their) way|(?:poke|stick|show)s? (?:her|his"
+    "|their) (?:head|nose|face)"
+)
+#: How somebody comes: "gets back", "finally turns up", "is in". "Coming to the inn" has more behind it.
 COMES = (
-    r"(?:(?:next|finally|ever|at last|happens? to|has|have|is|are|am|should|will|does|again) )*(?:(?:com(?:es?|ing)|gets?|walks?|wanders?"
-    r"|steps?|drops?|stops?"
-    r"|pops?|swings?|strolls?|goes) (?:back|in(?:side)?|by|home|here|round|around|over|along|through|past|down|up"
-    r"|on(?:line)?)\b"
-    r"|(?:comes?|returns?|returned|arrives?|arrived|(?:shows?|shown|turns?|turned) up|appears?|visits?|enters?"
-    r"|logs? (?:back )?(?:in|on)|asks?(?: (?:for|after|about) (?:me|us)| where I (?:am|was|went))?"
-    r"|pass(?:es)?(?: by)?|back|here|around|home|present|online"
-    r"|(?:cross(?:es)?|darkens?) (?:the|this|your|my|our) (?:threshold|door\w*)|rolls? (?:in|up)|(?:is )?(?:to be )?seen here"
-    r"|(?:on|in|shows?)(?=\W*$|[,;:]| (?:remind|tell|ask|let|say|give|that|to|and|please)\b)|near(?:by)?|awake"
-    r"|wakes?(?: up)?|makes? it|sets? foot|rides? in|joins?|shows? (?:(?:her|his|their) face)?|coming)\b)"
-    r"(?: (?:(?:to|through|into|past|from|within|inside) (?:the|this|that|these|those|your|my|our|see) \w+|finally|at last"
-    r"|(?:to|into) (?:inn|tavern|shop|house|town|market|hall|village|home)|back|again|here|in|home|by|round|around|over|next|through|to you"
-    r"|from (?:the |my )?\w+|the (?:room|door|shop|house|inn|gate|hall|garden|tavern|village|bridge)"
-    r"|this way|(?:looking|asking|calling) for (?:me|us"
-    r"|you))\b)*"
+    r"(?:(?:next|finally|ever|at last|happens? to|has|have|is|are|am|should|will|does|again) )*"
+    rf"(?:(?:{_MOVES})(?:e?s|ing)? (?:back|in(?:side)?|by|home|here|round|around|over|along|through|past|down|up|on(?:line)?|to)\b"
+    r"|(?:com(?:es?|ing)|return(?:s|ed|ing)?|arriv(?:es?|ed|ing)|(?:shown|turned) up|appears?|visits?|enter(?:s|ing)?|logs?(?=\W*$|[,:;-])"
+    r"|asks?(?: (?:for|after|about) (?:me|us)| where I (?:am|was|went))?|pass(?:es)?(?: by)?|back|here|around|home|present|online"
+    r"|(?:cross(?:es)?|darkens?) (?:the|this|your|my|our) (?:threshold|door\w*)|sets? foot|joins?|awake|wakes?(?: up)?|near(?:by)?"
+    r"|(?:on|in|shows?|about)(?=\W*$|[,;:]| (?:remind|tell|ask|let|say|give|that|to|and|please)\b)|shows? (?:her|his|their) face)\b)"
+    r"(?: (?:(?:to|through|into|past|from|within|inside) (?:(?:the|this|that|these|those|your|my|our|see) )?\w+|finally|at last|back|again"
+    r"|here|in|home|by|round|around|over|next|through|the (?:room|door|shop|house|inn|gate|hall|garden|tavern|village|bridge)"
+    r"|this way|(?:looking|asking|calling)(?: for (?:me|us|you))?)\b)*"
 )
 ONCE = (
-    r"(?:(?:if and )?when(?:ever)?|once|if(?: ever)?|by the time|when and if|as soon as"
+    r"(?:(?:if and )?when(?:ever)?(?: next)?|once|if(?: ever)?|by the time|when and if|as soon as"
     r"|(?:the )?(?:next|first) time(?: that)?|the (?:very )?(?:moment|minute|second"
     r"|instant)(?: that)?|after|until|till|'?til|for when|in case)"
 )
 SEE = (
-    r"(?:(?:next|ever|happen to|should|do|can) )*(?:see|meet|run into|bump into|spot|catch|encounter|come across"
+    r"(?:(?:next|ever|happen to|should|do|can|will) )*(?:see|behold|meet|run into|bump into|spot|catch|encounter|come across"
     r"|hear from|(?:speak|talk) (?:to|with))"
 )

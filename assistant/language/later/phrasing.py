@@ -134,6 +134,8 @@ _LINKS = re.compile(r"(?i)^(?:oh|well|ok|okay|so|look|see)\b[, ]*|[\s,;:.!-]*\b(
 def filled_in(asked: Asked, front: str, said: str) -> Asked:
     """Return what is asked for with what "it", "them" and "there" stand for: something that was said before."""
     before = _LINKS.sub("", front.strip(" ,"))
+    if asked.kind is GoalKind.TELL and asked.whom and not asked.what:
+        return replace(asked, what=_LINKS.sub("", re.sub(r"(?i)^.*,? but ", "", before)))
     if asked.kind is GoalKind.REMIND and _OF_IT.fullmatch(asked.what) and _SPEAKS.search(before) and "?" not in before:
         return replace(asked, what=to_listener(before))
     if asked.kind is GoalKind.CHORE and (it := re.search(r"(?i) (it|them)\b", asked.what)) is not None:

@@ -98,12 +98,14 @@ _KNOW_THAT = re.compile(
 )
 _WHOM = rf"(?P<whom>him|her|them|{NOBODY}{NAME})"
 _TELL = re.compile(
-    rf"(?i)(?:(?:tell|inform|warn|remind|ask|wish|message|text|acquaint|advise|notify|assure|bid|alert) {_WHOM}|let {_WHOM.replace('whom', 'known')} know"
+    rf"(?i)(?:(?:tell|inform|warn|remind|ask|wish|message|text|acquaint|advise|notify|assure|bid|alert|charge|command|order|urge|beg) {_WHOM}|let {_WHOM.replace('whom', 'known')} know"
     rf"|(?:give|pass)(?! on\b| along\b) {_WHOM.replace('whom', 'given')} (?:the|my|this|a) (?:message|word)"
-    rf"|(?:say|whisper|explain|mention|report|announce|(?:pass|bear|take|carry|bring|send|give|relay|deliver|convey|get)(?: (?:it|this"
+    rf"|(?:say|whisper|explain|mention|report|announce|make (?:it )?known|(?:pass|bear|take|carry|bring|send|give|relay|deliver|convey|get)(?: (?:it|this"
     rf"|that|the|my|a)? ?(?:words?|message|news|tidings|note)?)?(?: on| along)?) to {_WHOM.replace('whom', 'said')})"
     r"(?:[,:]|\b)(?: (?:that|to|of|about)\b)?[,:]? (?P<what>.+)"
 )
+#: What is to be told was said before: "Her ring is here, so let her know when she comes."
+_TELL_IT = re.compile(rf"(?i)(?:tell {_WHOM}(?: so| that| this| it)?|let {_WHOM.replace('whom', 'known')} know(?: that| this| it)?)")
 #: "If Ann comes, say that I am out."
 _SAY = re.compile(r"(?i)say (?:that )?(?P<what>(?!so\b|something|nothing|hello|hi\b).+)")
 _GREET = re.compile(
@@ -204,7 +206,7 @@ def _greeting(clause: Clause) -> Asked | None:
     is_thanks = clause.text[:5].casefold() == "thank"
     words = found["hello"] or (found["sorry"] and "sorry") or ("thank you" if is_thanks else "hello")
     if found["regards"]:
-        words = f"my {found['regards']}"
+        words = f"my {found['regards']}{' for ' if found['thanks'] else ''}{found['thanks'] or ''}"
     elif found["thanks"] and not found["hello"]:
         words = f"thank you for {found['thanks']}"
     whom = _person(found["whom"] or found["given"] or found["known"], clause.when)
@@ -213,6 +215,9 @@ def _greeting(clause: Clause) -> Asked | None:
 
 def _telling(clause: Clause) -> Asked | None:
     found = _TELL.fullmatch(clause.text)
+    if found is None and clause.when.person and (bare := _TELL_IT.fullmatch(clause.text)) is not None:
+        whom = _person(bare["whom"] or bare["known"], clause.when)
+        return Asked(GoalKind.TELL, _whose(clause.when, whom), "", whom) if whom else None
     if found is None:
         said, whom = _SAY.fullmatch(clause.text), clause.when.person
         is_for_them = clause.is_apart and whom not in PRONOUNS
