@@ -94,7 +94,7 @@ _SHORT = {short: long.replace("_", " ") for short, long in (pair.split("=") for 
 _NOISES = frozenset({"lol", "lmao", "rofl", "haha", "hehe", "btw", "xd", "irl", "tbh"})
 #: Words on which a request hangs, and what is no slip of them.
 _MISTYPED_TEXT = """
-    remind minutes minute message tomorrow morning evening midnight tonight every until before after please arrives
+    remind minutes minute message tomorrow morning evening midnight tonight every everyday until before after please arrives
     return returns when check feed back from keep come wait tell water light sweep about meet
 """
 _MISTYPED = _MISTYPED_TEXT.split()

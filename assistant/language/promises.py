@@ -40,7 +40,7 @@ _MESSAGE_FOR = re.compile(
 _A_NAME = re.compile(
     r"(?<=[a-z,;] )(?!I\b)[A-Z][a-z]+\b|^(?!(?:He|She|It|That|There|Here|Wh\w+|How|We|They|You|The|This|These|Those|My|Our"
     r"|Your|All|Some|Every\w*|No\w*|If|In|At|On|By|As|Since|Because|After|Before|Then|And|But|So|Oh|Please|Always)\b)"
-    r"[A-Z][a-z]+(?='s |'ll | (?:is|has|had|was|went|left|will|should|might|may|can't|won't|never|always|came|swore|and I"
+    r"[A-Z][a-z]+(?='s |'ll | (?:is|has|had|was|went|left|will|should|might|may|can't|won't|never|always|came|swore|said|and I"
     r"|\w+ed|\w+s) )"
 )
 #: "Ann will come later. Tell her the key is under the mat."

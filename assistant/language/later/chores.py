@@ -12,7 +12,7 @@ _TENDING = (
 )
 #: Deeds that only show where they are done to these things: whether a door is open is for the game to say.
 _SHOWN = (
-    r"(?:open|close|shut|draw)(?= (?:(?:the|my|your|our|all)\b ?)+(?:\w+ )?(?:shutters|curtains|blinds|drapes|windows?)\b)"
+    r"(?:open|close|shut|draw)(?= (?:(?:the|my|your|our|all)\b ?)+(?:\w+ )?(?:shutters?|curtains?|blinds?|drapes|windows?)\b)"
     r"|(?:raise|hoist|lower)(?= (?:the|my|your|our) (?:\w+ )?(?:flag|banner|colou?rs)\b)"
     r"|keep(?= [^.!?;,]+ (?:going|burning|lit|alive|clean|tidy|warm|full|bright|polished|swept|trimmed)\b)"
 )
@@ -33,21 +33,21 @@ CHORE = re.compile(
 _NO_CARE = (
     r"(?:I|you|he|she|it|we|they|who|what|where|when|why|how|there|here|is|are|was|were|be|been|am|has|have|had|do|does|did|will"
     r"|would|can|could|shall|should|may|might|must|let|let's|not|no|never|always|if|and|but|or|so|to|of|for|with|at|in|on|by|from"
-    r"|as|than|all|some|most|many|every\w*|said|tell|told|remind|wake|warn|ask|say|come|go|meet|wait|stay|stand|remain|return"
+    r"|as|than|all|some|most|many|every\w*|said|tell|told|remind|wake|warn|ask|say(?! (?:a|the|my)\b)|come|go|meet|wait|stay|stand|remain|return"
     r"|visit|join|see|hear|know|think|want|need|like|love|hate|wish|hope|dream|sleep|eat|drink|live|die|lose|get|find|buy|sell|pay"
     r"|cook|bake|brew|forge|build|steal|kill|slay|fight|attack|un\w+|lock|bolt|bar|lend|teach|help|marry|follow|thank|miss|call"
-    r"|make(?! (?:the|my|our) beds?\b)|(?:open|close|shut)(?! [^.!?;]*(?:shutters|curtains|blinds|windows?)\b)"
+    r"|make(?! (?:the|my|our) beds?\b)|(?:open|close|shut)(?! [^.!?;]*(?:shutters?|curtains?|blinds?|windows?)\b)"
     r"|(?:bring|fetch|give|send|serve|show|carry|take|hand|offer|deliver|read|sing|play|write|put|set|leave|move)(?= (?:me|us|him|her|them"
     r"|you|(?-i:[A-Z])\w+|[^.!?;]*\bto (?:me|us|him|her|them|(?-i:[A-Z])\w+))\b|(?: (?:the|my|our|this) [a-z]+)? to [a-z]+\W*$))\b"
 )
 #: Any other care, where it is asked for again and again.
 _CARE = re.compile(
-    rf"(?i)(?!{_NO_CARE}|{_DETERMINER}\b|(?:{_TENDING})\b(?! (?:it|them)\b))(?P<verb>[a-z]+(?<!s)(?<!ed)(?<!ing)|dress|toss|press|bless)(?P<along> (?:down|out|up|off|away|in|back|over|to"
+    rf"(?i)(?!{_NO_CARE}|{_DETERMINER}\b|(?:{_TENDING})\b(?! (?:it|them)\b))(?P<verb>[a-z]+(?<!s)(?<!ed)(?<!ing)|dress|toss|press|bless)(?P<along> (?:down|out|up|off|away|in|back|over|wide|open|to"
     rf"|with|on|for|round))? (?P<thing>(?:{_DETERMINER}|fresh|new|clean|some|more|it|them)\b[^.!?;]*)"
 )
 #: Verbs of care that are no nouns, before a thing without an article: "feed chickens".
 _NO_ARTICLE = re.compile(
-    rf"(?i)^({_TENDING}|open|close|shut|draw)(?P<along> (?:down|out|up|off))? (?!(?:{_DETERMINER}|each|me|us|you|it|him|them|up|out|off|down"
+    rf"(?i)^({_TENDING}|open|close|shut|draw|scatter|strew|burn|fill|empty|spread|pour|gather|lay|chop|give|put out)(?P<along> (?:down|out|up|off))? (?!(?:{_DETERMINER}|each|me|us|you|it|him|them|up|out|off|down"
     r"|after|over|at|in|on|to|and|every|for|is|are|was|has|of|care|an eye|watch|as|or|when|if|by|until|with|from|comes?|goes)\b"
     r"|(?-i:[A-Z]))(?=[a-z]+\b)"
 )

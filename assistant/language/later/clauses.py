@@ -144,6 +144,7 @@ _REPORTS = re.compile(
 )
 
 
+_THEM = re.compile(r"(?i)\b(?:him|her|them)\b")
 _THEN = re.compile(r"(?i) then(?=\W*$)")
 
 
@@ -159,7 +160,8 @@ def starts_of(sentence: str) -> Iterator[tuple[str, str]]:
             yield front, part
             said_then = _THEN.sub("", part)
             again = find_when(front) if (first and first[0] == 0) or said_then != part else None
-            if again is not None and again[2].person is None and find_when(part) is None:
+            is_of_them = again is not None and (again[2].person is None or _THEM.search(part) is not None)
+            if again is not None and is_of_them and find_when(part) is None:
                 yield front, f"{front[again[0] : again[1]]}, {said_then}"
         at = start if start and sentence[start - 2] in ",;:!-" else at
 
@@ -203,7 +205,7 @@ def _without(core: str, begin: int, end: int) -> str:
     """Return a clause without its time, from its verb on and without what is said at its end for politeness."""
     head, rest = core[:begin].rstrip(" ,"), core[end:].strip()
     joined = f"{head}{'' if rest.startswith((',', ':', ';')) else ' '}{rest}" if head else rest.lstrip(" ,;:")
-    return TAIL.sub("", _plain(joined))
+    return TAIL.sub("", re.sub(r"(?i)^to (?=[a-z])", "", _plain(joined)))
 
 
 def _plain(text: str) -> str:

@@ -15,7 +15,7 @@ _OLD_TEXT = """
     eventide=dusk even-tide=dusk ere=before tarry=wait bide=wait abide=wait 'tis=it's doth=does dost=do hath=has hast=have
     art=are shalt=shall wilt=will canst=can prithee=please anon=soon nigh=near forthwith=now whene'er=whenever
     whensoever=whenever noontide=noon yon=that yonder=that betwixt=between 'twixt=between upon=on aught=anything
-    mayst=may mayest=may shouldest=should oft=often saith=says
+    thyself=yourself mayst=may mayest=may shouldest=should oft=often saith=says
 """
 _OLD = dict(pair.split("=") for pair in _OLD_TEXT.split())
 #: Old endings: "cometh", "soundeth", "wouldst", "thou sleepest".
@@ -26,7 +26,7 @@ _OLD_WORD = re.compile(
 _ENDS_IN_ES = re.compile(r"(?:[vcsxzo]|sh|ch|com|(?<![aeiou])[aeiou]k)$")
 #: An old line has one of these; "eve" alone may be a name, and "art" is a thing.
 _IS_OLD = re.compile(
-    r"(?i)\b(?:thou|thee|thy|thine|ye|hither|morn|the morrow|eventide|noontide|each eve|every eve|(?:at|this) eve|ere|tarry"
+    r"(?i)\b(?:thou|thee|thy|thine|thyself|doth|dost|hath|hast|ye|hither|morn|the morrow|eventide|noontide|each eve|every eve|(?:at|this) eve|ere|tarry"
     r"|abide|bide|prithee|\w+eth|shalt|wilt|\w+ldst|canst|anon|unto|whilst|yond?e?r?|whene'er|whensoever|'?twixt|upon)\b"
 )
 _BEGS = r"I (?:do )?(?:pray|beg|beseech|implore|entreat|bid|charge)(?: of)? (?:you|thee)\b"
@@ -70,6 +70,11 @@ _PUT = (
     (re.compile(r"(?i)(?<!\bin )(?<!\bat )(?<!\bafter )(?<!\bfor )(?<!\bby )\b4 (?=me\b|us\b|[a-z]+ (?:when|if|once)\b"
                 r"|the\b|my\b)"), "for "),
     # Times.
+    (re.compile(r"(?i)\b(?:every|each) ?(?:day|morrow)\b(?<=row)"), "every morning"),
+    (re.compile(r"(?i)\beveryday\b"), "every day"),
+    (re.compile(r"(?i)\bevery hr\b"), "every hour"),
+    (re.compile(r"(?i)\blater (?=tonight|today|this)"), ""),
+    (re.compile(r"(?i)\bat (?:the )?(?=(?:evening|morning)\b)"), "in the "),
     (re.compile(r"(?i)\b(?:the )?(?:crowing of the cock|cock'?s?[- ]crow(?:ing)?)\b"), "cockcrow"),
     (re.compile(rf"(?i)\bthe ({'|'.join(_HOURS)}) (?:hour|bell)\b"), lambda match: f"{_HOURS[match[1].casefold()]} o'clock"),
     (re.compile(r"(?i)\bat (\d+|[a-z]+) hours?\b(?! of)"), r"at \1 o'clock"),
@@ -121,6 +126,12 @@ _PUT = (
     (re.compile(r"(?i)\b(remind|wake|rouse|warn) (?:this|your) (?:[a-z]+ ){0,2}?[a-z]+ (?=to|that|of|about|at|in|when)\b"),
      r"\1 me "),
     # As learners put it.
+    (re.compile(r"(?i)\btake care (?=the|my|our)"), "take care of "),
+    (re.compile(r"(?i)\blook (?=my|our)"), "look after "),
+    (re.compile(r"(?i)\bmake (?=(?:ring|shine|burn|boil) the)"), ""),
+    (re.compile(r"(?i)\bdon't to\b|^no (?=move|go|leave)"), "don't "),
+    (re.compile(r"(?i)\blet us to meet\b|\b(?:can|shall|could) we meet us\b"), "meet me"),
+    (re.compile(r"(?i)\b(?:is it|it is|it's) possible to\b"), "please"),
     (re.compile(r"(?i)\b(wake|call|tell|remind) up (me|us)\b"), r"\1 \2 up"),
     (re.compile(r"(?i)\bI (?:want|need|would like|wish) that you (?=[a-z])"), "please "),
     (re.compile(r"(?i)\bit (?:is|would be) possible (?:that )?(?=you\b)"), "can "),
@@ -136,7 +147,7 @@ _PUT = (
     (re.compile(r"(?i)\bgive to (?P<who>(?-i:[A-Z])\w+) (?:a |the |my |this )?message"), r"give \g<who> a message"),
     (re.compile(r"(?i)\b(?:take|get|send|msg|message) (?:a )?(?:message )?for (?=\w+ (?:when|if|once)\b)"), "tell "),
     (re.compile(r"(?i)^message for (?P<who>\w+) (?P<time>(?:when|if|once)[^-:,]+?) ?[-:,]+ "), r"tell \g<who> \g<time> that "),
-    (re.compile(r"(?i)\b(if|when|once) (?:will )?(?P<does>comes?|arrives?|returns?) (?P<who>(?-i:[A-Z])\w+)"),
+    (re.compile(r"(?i)\b(if|when|once|until|till) (?:will )?(?P<does>comes?|arrives?|returns?) (?P<who>(?:my (?:[a-z]+ )?)?(?-i:[A-Z])\w+)"),
      r"\1 \g<who> comes"),
     (re.compile(r"(?i)\b(?!when|if|once|as|but|and|so|then|because)(?P<who>(?-i:(?!I\b)[A-Z])\w+) (?:he|she) (?=will|comes?|is|arrives?)"), r"\g<who> "),
     (re.compile(r"(?i)\b(under|near|behind|inside|outside) of\b"), r"\1"),
@@ -150,7 +161,7 @@ _PUT = (
     (re.compile(r"(?i)\b(?:keep|hold) (?:to )?(?:your|the|this) (?:station|post|place|ground|spot)\b"), "stay"),
     (re.compile(rf"(?i),? ?\b{_BEGS}(?: to)?,?"), " "),
     (re.compile(r"(?i)\bpray(?:,| you,?)? (?=\w+)(?!for\b|to\b)"), "please "),
-    (re.compile(r"(?i)\b(?:mine|thine) (?=own\b|[aeiou])"), "my "),
+    (re.compile(r"(?i)\b(?:mine|thine) (?=own\b|[aeiouh])"), "my "),
     (re.compile(r"(?i)\b(?:fail|forget) (?:you )?not to "), "please "),
     (re.compile(r"(?i)\b(?:and )?see that you (?:do )?(?=\w)"), "please "),
     (re.compile(r"(?i)^here (?=again|at |in |before |by |on |when |tomorrow)"), "come here "),
@@ -201,7 +212,7 @@ _PUT = (
     (re.compile(r"(?i)^(?:we meet|see you|wait) (?=(?:at|by|in|on) the (?!morning|evening|afternoon)\w+(?: \w+)?"
                 r" (?:at|in) \w+(?: then)?(?:, (?:ok|okay|deal|yes))?\W*$)"), "meet me "),
     # Coming.
-    (re.compile(r"(?i)\bI(?:'ll| will) wait for you (?=(?:at|by|in) (?:the|my|our) )"), "meet me "),
+    (re.compile(r"(?i)\bI(?:'ll| will)? wait (?:for )?you (?=(?:at|by|in) (?:the|my|our) )"), "meet me "),
     (re.compile(r"(?i)^meet you (?=(?:at|by|in) )"), "meet me "),
     (re.compile(r"(?i)\b(?:attend|rejoin|attend on|await) (?=me (?:at|by|in|here)\b)"), "join "),
     (re.compile(r"(?i)\bcheck back (?=here|in|at)"), "come back "),
@@ -236,7 +247,7 @@ _PUT = (
                 r"(?: here)?(?=\W*$|[,.!;])"), r"wait here until \g<who> comes"),
     (re.compile(rf"(?i)\b(?:wait|hang on|hold on)(?: here)? (?:for )?(?=(?!a\b|an?\b|one\b)\w|a few|an hour|half)"
                 rf"(?P<time>{AMOUNT})(?: for me| here)*"), r"wait here for \g<time>"),
-    (re.compile(r"(?i)\b((?:don't|do not|never) (?:leave|go|move|stir|budge|wander|run|walk)\b(?! (?:to|into|near)"
+    (re.compile(r"(?i)\b((?:don't|do not|never) (?:leave|quit|go|move|stir|budge|wander|run|walk)\b(?! (?:to|into|near)"
                 r" )[^.!?;,]*?) before"
                 r" (?=\w)"),
      r"\1 until "),
@@ -255,7 +266,7 @@ _MAKE_SURE = re.compile(
     r"|(?:^|(?<=[,.;!] ))(?P<it>(?:the|my|our) [\w' -]+?) (?:wants|needs|want|need) (?P<ing>\w+)ing"
     r"(?= (?:every|each|daily|nightly)\b.*(?:\b(?:can|could|would|will) you|please)\b)|\b(?:make sure|see to it|see"
     r"|be sure|ensure|take care)(?: that)? (?P<thing>(?:the|my|our|all|every|this)"
-    r" [\w' -]+?) (?:is|are|gets?|stays?) (?:always )?(?P<done>\w+)"
+    r" [\w' -]+?) (?:is|are|be|gets?|stays?) (?:always )?(?P<done>\w+)"
 )
 
 

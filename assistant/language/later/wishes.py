@@ -49,7 +49,7 @@ class Clause(Struct, frozen=True):
 
 _PLACE_WORDS = r"(?:(?:the|my|your|our|his|her|this|that) )?(?P<place>[\w'-]+(?: [\w'-]+){0,3}?)"
 _NO_PLACE = (
-    r"(?!(?:ease|peace|rest|once|least|all|bed|sleep|hell|war|work|me|us|it|you|life|touch|trouble|love"
+    r"(?!(?:back|ease|peace|rest|once|least|all|bed|sleep|hell|war|work|me|us|it|you|life|touch|trouble|love"
     r"|time|grips|terms|think|see|mind|blows|know|light)\b)"
 )
 _AT = (
@@ -116,7 +116,7 @@ _GREET = re.compile(
     rf"|(?P<greet>greet|thank) {_WHOM.replace('whom', 'known')})(?: (?:from|for) me)?(?: for (?P<thanks>.+))?"
 )
 _TO_SEE = r"(?:,? (?:and )?(?:to )?(?:see|find|meet|join|visit) (?:me|us))?"
-_BACK = r"(?: (?:back|home|over|down|up|along|round|around|out|here|again))*"
+_BACK = r"(?: (?:to (?:me|us)\b|back|home|over|down|up|along|round|around|out|here|again))*"
 _MEET = (
     r"(?:(?:let's|let us|shall we|can we|could we) meet(?: up)?|(?:(?:come|go) (?:and )?)?(?:meet|join|find|visit|see|attend"
     r"|wait for|await|(?:sit|stand|be|walk|eat|drink|talk) with|attend on|seek(?: out)?|look for)(?: with)? (?:me|us)(?: out)?|meet)(?: (?:up|again|here|there|back|for (?:an? )?\w+))*"
@@ -125,7 +125,7 @@ _DROP_IN = r"(?:(?:show|turn) up|(?:stop|drop|swing|come|pop|call)(?: by| in| ro
 _BE = r"be(?: (?:right )?(?:back|here|there|waiting|ready)(?: (?:again|here))?)?"
 _COME = tuple(
     re.compile(rf"(?i){verb}(?: {_AT})?{_TO_SEE}{_GOES_ON}")
-    for verb in (rf"(?:come|return|get|go|walk|head|run|swing|hurry|present yourself|appear)(?: and \w+(?: with (?:me|us))?)?{_BACK}", _BE, _MEET, _DROP_IN)
+    for verb in (rf"(?:come|return|get|go|walk|head|run|swing|slip|sneak|nip|step|wander|hop|drop|hurry|present yourself|appear)(?: and \w+(?: with (?:me|us))?)?{_BACK}", _BE, _MEET, _DROP_IN)
 )
 _VAGUE = re.compile(r"(?i)\b(?:some ?times?|some ?day|one (?:day|of these days)|eventually)\b")
 #: So long somebody waits who waits for now, in seconds.
@@ -134,11 +134,11 @@ _STAYS = (
     r"(?:(?:wait|stay|remain|stand|hold(?: on)?|hang (?:on|about|around)|linger|sit|rest|keep(?= (?:here|by|at|to|still|in|near))|watch"
     r"|keep watch|stand guard|keep still|stick|lie|park)(?: (?:fast|tight|still|put|close|down|guard|watch|quietly))*)"
 )
-_NOT_GO = r"(?:don't|do not|never) (?:you )?(?:move|go|leave|stir|budge|wander|run|walk|follow)"
+_NOT_GO = r"(?:don't|do not|never) (?:you )?(?:move|go|leave|quit|stir|budge|wander|stray|run|walk|follow)"
 _HERE = (
     rf"(?: (?:right|just|still|put|here|there|outside|inside|upstairs|downstairs|in this (?:spot|room|place"
     rf"|position|post)|by the \w+"
-    rf"|for me|with (?:(?:the|my|your|our|this|that) (?:[a-z]+ )?)?\w+|on|off|away|forth|out|far|close|around"
+    rf"|for me|with (?:(?:the|my|your|our|this|that) (?:[a-z']+ )?)?\w+|on|off|away|forth|out|far|close|around"
     rf"|from (?:the|this|that|my|your) \w+|(?:the|this|that|my|our|your) \w+(?: \w+)?"
     rf"|anywhere|me|us|this (?:spot|room|place|position|post)|from here|a (?:bit|while|moment)|{_AT}))"
 )
