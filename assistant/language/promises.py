@@ -105,9 +105,9 @@ _LEAVING = re.compile(
     r"|I (?:won't|shan't|will not) be|I(?:'ll| will) (?:only )?be)\b"
 )
 _STAYS = re.compile(
-    r"(?i)(?:(?:wait|stay|remain|stand guard|hang on|hold(?: on)?|keep watch|sit|don't (?:go|leave|move|wander|run))(?: \w+){0,5}?"
-    r"(?: (?:here|there|put|still|for me|away|off|anywhere|guard|watch)|(?<=don't move)| (?:by|with|at|in|near) (?:the|my|our) \w+)"
-    r"|(?:watch|guard|mind|keep an eye on|look after) (?:my|the|our) \w+)\b"
+    r"(?i)(?:(?:wait|stay|remain|stand guard|hang on|hold(?: on)?|keep watch|sit)(?: \w+){0,5}?"
+    r"(?: (?:here|there|put|still|for me|tight|guard|watch)| (?:by|with|at|in|near) (?:the|my|our) \w+)"
+    r"|don't (?:go|leave|move|wander|run)(?: away| off| anywhere)?|(?:watch|guard|mind|keep an eye on|look after) (?:my|the|our) \w+)\b"
 )
 
 

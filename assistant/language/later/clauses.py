@@ -56,7 +56,7 @@ _POLITE = one_of(
     you will(?= (?:tend|mind|feed|wait|remind|meet|wake|tell)\b)|I (?:would|'d) have you|(?:while|as) I think of it
     you(?: (?:could|can|shall|should|might|must|have to|may|need to|had better)|'d better|'d(?! (?:be|have)\b))
     (?:I|it|we)(?:'d| would)(?! not\b| never\b) [^,;:.!?]{1,40} if you{_MAY}(?:'d)?
-    (?:I|we) (?:only |just |rather |do )?(?:thought|think|hope|wonder(?:ed)?(?: if)?|trust)(?: that)? you(?:'d| would| could| might| can)
+    (?:I|we) (?:only |just |rather |do )?(?:thought you (?:might|could)|(?:think|hope|wonder(?:ed)?(?: if)?|trust)(?: that)? you(?:'d| would| could| might| can))
     one (?:more )?thing|a (?:small )?favou?r
     be (?:good|kind) enough to|come and|go and|(?:how|what) about we|why don't (?:you|we)|how about(?: you)?|what about
     (?:before|if) I forget
@@ -84,7 +84,7 @@ _ENDS = r"""
     I (?:promise|swear|give you my word)|you have my word|mark my words|(?:up)?on my (?:word|honou?r)|if need be
     if it(?:'s| is) no trouble|(?:and )?don't (?:forget|be late)|without fail|for sure|say|let's say
     if possible|for me please
-    if you (?:can|could|would|will|please|don't mind|like|may|wish|want|get a chance|be so kind)
+    if you(?:'d)? (?:can|could|would|will|please|don't mind|like|may|wish|want|get a chance|be so kind|be so good|have a moment)
 """
 #: What is said at the end of a clause for politeness, or to somebody by name.
 TAIL = re.compile(
@@ -134,13 +134,13 @@ def _mark_of(found: re.Match[str]) -> str:
 
 #: Where what is asked for may begin: behind a mark or a link, and at "could you", wherever that stands.
 _STARTS = re.compile(
-    r"(?i)[,;:!-]+ |\b(?:so|and|but|then|because|or) |(?<!^) (?=(?:please|kindly|(?:could|would|can|will|might) you)\b)"
+    r"(?i)[,;:!-]+ |\b(?:so|and|but|then|because|or) |(?<!what)(?<!who)(?<!how)(?<!why)(?<!when)(?<!where)(?<!that) (?=(?:please|kindly|(?:could|would|can|will|might) you)\b)"
     r"|\b(?:if|that|thought|think|hope|hoping|wonder|wondering|wish|maybe|perhaps|so|glad|grateful) (?=you(?:'d|'ll| would"
     r"| could| can| might| should| must| will)? [a-z])"
 )
 _REPORTS = re.compile(
     r"(?i)\b(?:said|says|told|asked|asks|wrote|used to|remember when|did|swore|promised|heard"
-    r"|whether)\b|\b(?:not|never|\w+n't)(?: \w+){0,2}\W*$"
+    r"|whether)\b|\b(?:not|never|\w+n't)(?: (?:say|tell|ask|mean|want)\w*)?\W*$"
 )
 
 

@@ -101,7 +101,7 @@ _MOVES = (
 )
 #: How somebody comes: "gets back", "finally turns up", "is in". "Coming to the inn" has more behind it.
 COMES = (
-    r"(?:(?:next|finally|ever|at last|happens? to|has|have|is|are|am|should|will|does|again) )*"
+    r"(?:(?:next|finally|ever|at last|happens? to|has|have|is|are|am|should|will|be|does|again) )*"
     rf"(?:(?:{_MOVES})(?:e?s|ing)? (?:back|in(?:side)?|by|home|here|round|around|over|along|through|past|down|up|on(?:line)?|to)\b"
     r"|(?:com(?:es?|ing)|return(?:s|ed|ing)?|arriv(?:es?|ed|ing)|(?:shown|turned) up|appears?|visits?|enter(?:s|ing)?|logs?(?=\W*$|[,:;-])"
     r"|asks?(?: (?:for|after|about) (?:me|us)| where I (?:am|was|went))?|pass(?:es)?(?: by)?|back|here|around|home|present|online"

@@ -116,7 +116,7 @@ _GREET = re.compile(
     rf"|(?P<greet>greet|thank) {_WHOM.replace('whom', 'known')})(?: (?:from|for) me)?(?: for (?P<thanks>.+))?"
 )
 _TO_SEE = r"(?:,? (?:and )?(?:to )?(?:see|find|meet|join|visit) (?:me|us))?"
-_BACK = r"(?: (?:to (?:me|us)\b|back|home|over|down|up|along|round|around|out|here|again))*"
+_BACK = r"(?: (?:to (?:me|us)\b|on(?= back)|back|home|over|down|up|along|round|around|out|here|again))*"
 _MEET = (
     r"(?:(?:let's|let us|shall we|can we|could we) meet(?: up)?|(?:(?:come|go) (?:and )?)?(?:meet|join|find|visit|see|attend"
     r"|wait for|await|(?:sit|stand|be|walk|eat|drink|talk) with|attend on|seek(?: out)?|look for)(?: with)? (?:me|us)(?: out)?|meet)(?: (?:up|again|here|there|back|for (?:an? )?\w+))*"
@@ -147,12 +147,12 @@ _WAIT = re.compile(
 )
 _PLACED = re.compile(
     r"(?i)\b(?:here|there|put|where you are|this (?:spot|room|place|position|post)|still|anywhere|move|budge|stir"
-    r"|with \w+|(?:in|out|up|down)side|\w+stairs|(?:don't|do not|never) (?:you )?(?:leave|go)"
+    r"|with \w+|(?:in|out|up|down)side|\w+stairs|(?:don't|do not|never) (?:you )?(?:leave|quit|go)"
     r"|(?:by|at|in|near|beside|behind|under|within|next to|from|on) (?:the|this|that|my|your|our)) ?\b"
 )
 #: Until the asker is back, however it is said.
 AWAY = re.compile(
-    r"(?i),? ?\b(?:(?:until|till|'?til|while|whilst) I(?:'m (?:gone|away|out|back)(?= (?:tell|say|let|ask)\b)"
+    r"(?i),? ?\b(?:(?:until|till|'?til|while|whilst) I(?! (?:came|was|got|had|went|returned|left)\b)(?:'m (?:gone|away|out|back)(?= (?:tell|say|let|ask)\b)"
     r"|(?:'m|'ve)?\b[^,.!?]*)"
     r"|(?:for|in|during|after|(?:up)?on) my (?:absence|return))"
 )
