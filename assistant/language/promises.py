@@ -11,7 +11,14 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from mud_assistant.assistant.language.languages import write_out
-from mud_assistant.assistant.language.later.clauses import TAIL, clauses_of, may_name_time, request_of, starts_of, uncalled
+from mud_assistant.assistant.language.later.clauses import (
+    TAIL,
+    clauses_of,
+    may_name_time,
+    request_of,
+    starts_of,
+    uncalled,
+)
 from mud_assistant.assistant.language.later.hours import NAME, NOBODY
 from mud_assistant.assistant.language.later.phrasing import QUOTED, filled_in, spelled_out, without_quotes
 from mud_assistant.assistant.language.later.plainly import plainly_put
@@ -33,33 +40,34 @@ _THEY_SAY = re.compile(r"(?i), (?:they|he|she|we|people|folk|everybody|everyone|
 _MESSAGE = re.compile(r"(?i)\b(?:message|word|something)\b")
 #: Who is not here, so that a message is left for them.
 _MESSAGE_FOR = re.compile(
-    rf"(?i)\b(?:take|leave|pass(?: on)?|have|give|deliver) (?:a|my|this) (?:message|word|note) (?:on )?(?:for|to)"
-    rf" (?P<whom>{NOBODY}{NAME})"
+    rf"(?i)\b(?:take|leave|pass(?: on)?|have|give|deliver) (?:a|my|this) (?:message|word|note) (?:on )?(?:for"
+    rf"|to) (?P<whom>{NOBODY}{NAME})"
 )
 #: A name of which the next sentence may speak: "I look for Ann. If she comes, tell her so."
 _A_NAME = re.compile(
-    r"(?<=[a-z,;] )(?!I\b)[A-Z][a-z]+\b|^(?!(?:He|She|It|That|There|Here|Wh\w+|How|We|They|You|The|This|These|Those|My|Our"
-    r"|Your|All|Some|Every\w*|No\w*|If|In|At|On|By|As|Since|Because|After|Before|Then|And|But|So|Oh|Please|Always)\b)"
-    r"[A-Z][a-z]+(?='s |'ll | (?:is|has|had|was|went|left|will|should|might|may|can't|won't|never|always|came|swore|said|and I"
-    r"|\w+ed|\w+s) )"
+    r"(?<=[a-z,;] )(?!I\b)[A-Z][a-z]+\b|^(?!(?:He|She|It|That|There|Here|Wh\w+|How|We|They|You|The|This|These|Those|My"
+    r"|Our|Your|All|Some|Every\w*|No\w*|If|In|At|On|By|As|Since|Because|After|Before|Then|And|But|So|Oh|Please"
+    r"|Always)\b)[A-Z][a-z]+(?='s |'ll | (?:is|has|had|was|went|left|will|should|might|may|can't|won't|never|always"
+    r"|came|swore|said|and I|\w+ed|\w+s) )"
 )
 #: "Ann will come later. Tell her the key is under the mat."
 _WILL_COME = re.compile(
-    r"(?i)\b(?:(?:will|should|might|may|is (?:going|due|supposed|meant|expected|bound) to|wants to)|(?<=\w)'(?:ll|d))"
-    r" (?:\w+ ){0,2}?(?:come|arrive|visit"
-    r"|return|(?:be|drop|pass|stop|pop|wander|look) (?:\w+ing )?(?:along|here|back|by|in|round|over))\b"
-    r"|'s coming\b|\bcomes (?:later|soon|by|tonight|today|tomorrow|this|in|at)\b|\bis (?:coming|due|on (?:her|his|their)"
-    r" way)\b"
+    r"(?i)\b(?:(?:will|should|might|may|is (?:going|due|supposed|meant|expected|bound) to|wants to)|(?<=\w)'(?:ll"
+    r"|d)) (?:\w+ ){0,2}?(?:come|arrive|visit|return|(?:be|drop|pass|stop|pop|wander|look) (?:\w+ing )?(?:along|here"
+    r"|back|by|in|round|over))\b|'s coming\b|\bcomes (?:later|soon|by|tonight|today|tomorrow|this|in|at)\b"
+    r"|\bis (?:coming|due|on (?:her|his|their) way)\b"
 )
 _PLEASE = r"(?:(?:please|then|so|just|do|can you|could you|would you|will you|if you(?:'d| could| would| can)) )*"
 _TOLD_THEN = re.compile(
-    r"(?i)^(?!.*\b(?:when|once|if (?:he|she|they)|as soon|next time|until)\b)([^.!?]+?(?: (?:will|should|might|may|is|said|was)|'s|'ll|'d)"
-    rf" [^.!?;,]*)(?:[;,]| (?=tell|let))+ ?(?:so |and |but )?(?={_PLEASE}(?:tell|ask|give|warn|inform|let) (?:her|him|them)\b)"
+    rf"(?i)^(?!.*\b(?:when|once|if (?:he|she|they)|as soon|next time|until)\b)([^.!?]+?(?: (?:will|should|might|may|is"
+    rf"|said|was)|'s|'ll|'d) [^.!?;,]*)(?:[;,]| (?=tell|let))+ ?(?:so |and |but )?(?={_PLEASE}(?:tell|ask|give|warn"
+    rf"|inform|let) (?:her|him|them)\b)"
 )
 _TELL_THEM = re.compile(rf"(?i){_PLEASE}(?:tell|ask|give|warn|inform|let) (?:her|him|them)\b")
 _WHEN_THEY = re.compile(
-    r"(?i)\b((?:when(?:ever)?(?: next)?|once|if|as soon as|next time|should|until|till|'?til|before|the moment)(?= (?:she|he|they)\b)"
-    r"|(?:when|once|if|should|next time) (?:you )?(?:see|meet|spot))(?: (?:she|he|they|her|him|them))\b"
+    r"(?i)\b((?:when(?:ever)?(?: next)?|once|if|as soon as|next time|should|until|till|'?til|before"
+    r"|the moment)(?= (?:she|he|they)\b)|(?:when|once|if|should|next time) (?:you )?(?:see|meet|spot))(?: (?:she|he"
+    r"|they|her|him|them))\b"
 )
 
 
@@ -99,15 +107,15 @@ def request_in(line: str) -> Asked | None:
 
 #: The speaker goes away for a while, without saying until when somebody is to stay.
 _LEAVING = re.compile(
-    r"(?i)\b(?:brb|afk|be right back|be back|back (?:soon|in)|(?:I(?:'m| am)|me) (?:just )?(?:off|going|gone|out)|going to \w+"
-    r"|(?:I|I'll|I've got to|have to|need to|must|got to) (?:just |only |quickly )?(?:will |shall |must |have to |need to |want to )?"
-    r"(?:return|go|leave|fetch|get|bring|run|nip|pop|pee|use|speak|answer|grab|take|check|feed|see|find|sell|buy|talk|call|change)"
-    r"|I (?:won't|shan't|will not) be|I(?:'ll| will) (?:only )?be)\b"
+    r"(?i)\b(?:brb|afk|be right back|be back|back (?:soon|in)|(?:I(?:'m| am)|me) (?:just )?(?:off|going|gone|out)"
+    r"|going to \w+|(?:I|I'll|I've got to|have to|need to|must|got to) (?:just |only |quickly )?(?:will |shall |must "
+    r"|have to |need to |want to )?(?:return|go|leave|fetch|get|bring|run|nip|pop|pee|use|speak|answer|grab|take|check"
+    r"|feed|see|find|sell|buy|talk|call|change)|I (?:won't|shan't|will not) be|I(?:'ll| will) (?:only )?be)\b"
 )
 _STAYS = re.compile(
-    r"(?i)(?:(?:wait|stay|remain|stand guard|hang on|hold(?: on)?|keep watch|sit)(?: \w+){0,5}?"
-    r"(?: (?:here|there|put|still|for me|tight|guard|watch)| (?:by|with|at|in|near) (?:the|my|our) \w+)"
-    r"|don't (?:go|leave|move|wander|run)(?: away| off| anywhere)?|(?:watch|guard|mind|keep an eye on|look after) (?:my|the|our) \w+)\b"
+    r"(?i)(?:(?:wait|stay|remain|stand guard|hang on|hold(?: on)?|keep watch|sit)(?: \w+){0,5}?(?: (?:here|there|put"
+    r"|still|for me|tight|guard|watch)| (?:by|with|at|in|near) (?:the|my|our) \w+)|don't (?:go|leave|move|wander"
+    r"|run)(?: away| off| anywhere)?|(?:watch|guard|mind|keep an eye on|look after) (?:my|the|our) \w+)\b"
 )
 
 
@@ -128,22 +136,21 @@ def _staying_in(text: str) -> Asked | None:
     """Return that somebody is to stay until the asker is back, who only says that they go: "wait here, brb"."""
     if not _LEAVING.search(text):
         return None
-    parts = (part for sentence in sentences_of(text) if not sentence.endswith("?") for _, part in starts_of(sentence))
+    parts = (part for sentence in sentences_of(text) for _, part in starts_of(sentence))
     stays = filter(None, (_STAYS.match(request_of(part)) for part in parts))
     return next((_in_sentence(f"{one[0]} until I am back") for one in stays), None)
 
 
 _VOW = (
-    r"(?:I (?:do )?(?:promise|swear|vow|give you my word)(?: you)?|(?:you have|on|upon) my (?:word|honou?r|oath)"
-    r"(?: on it)?|word of honou?r)(?:[,:.;]? (?:that )?I(?:'ll| will| shall)| to)\b"
+    r"(?:I (?:do )?(?:promise|swear|vow|give you my word)(?: you)?|(?:you have|on|upon) my (?:word|honou?r"
+    r"|oath)(?: on it)?|word of honou?r)(?:[,:.;]? (?:that )?I(?:'ll| will| shall)| to)\b"
 )
 #: How a character says what it will do. A vow is a promise even where it names no time.
 _OWN = re.compile(
-    rf"(?i)(?:(?P<vow>{_VOW})|\b(?:I|we(?= shall meet| will meet|'ll meet))(?:'ll| (?:will|shall)(?! (?:I|we)\b)"
-    rf"|(?:'m| am) going to|(?= won't )))"
-    r"(?: (?:gladly|surely|certainly|happily|also|then|just|of course|indeed|personally|always|(?:be sure|make sure"
-    r"|do my best|try|remember|never fail|not fail|not forget|be glad|be happy) to|come and(?= (?:tell|wake"
-    r"|remind)))\b)*[ ,]+"
+    rf"(?i)(?:(?P<vow>{_VOW})|\b(?:I|we(?= shall meet| will meet|'ll meet))(?:'ll| (?:will|shall)(?! (?:I|we)\b)|(?:'m"
+    rf"| am) going to|(?= won't )))(?: (?:gladly|surely|certainly|happily|also|then|just|of course|indeed|personally"
+    rf"|always|(?:be sure|make sure|do my best|try|remember|never fail|not fail|not forget|be glad|be happy) to"
+    rf"|come and(?= (?:tell|wake|remind)))\b)*[ ,]+"
 )
 #: What leads from one promise of a sentence to the next.
 _LINK = re.compile(r"(?i)[\s,;]*\b(?:and|but|then|so)\s*$")
@@ -169,9 +176,9 @@ _HARMLESS_WORDS = r"""
 _HARMLESS = re.compile(rf"(?i)^(?:{one_of(_HARMLESS_WORDS)})\b")
 _FAREWELL = re.compile(r"(?i)^(?:be (?:glad|happy) to )?see (?:you|me)(?: again)?\b")
 _FAR = re.compile(
-    r"(?i)\b(?:tomorrow|next (?:week|month|year|time|spring|summer|autumn|winter|harvest|market)|some ?day|one day"
-    r"|soon|this (?:week|month|year|spring|summer|autumn|winter)|(?:on|next|by) (?:mon|tues|wednes|thurs|fri|satur"
-    r"|sun)day|before (?:winter|spring|long|the week)|in (?:the )?(?:spring|summer|autumn|winter))\b"
+    r"(?i)\b(?:tomorrow|next (?:week|month|year|time|spring|summer|autumn|winter|harvest|market)|some ?day|one day|soon"
+    r"|this (?:week|month|year|spring|summer|autumn|winter)|(?:on|next|by) (?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"|before (?:winter|spring|long|the week)|in (?:the )?(?:spring|summer|autumn|winter))\b"
 )
 _AS_YOU_LIKE = re.compile(r"(?i)\b(?:as you (?:wish|like)|if you (?:like|wish|want|please)|if need be)\b")
 _DOUBTS = re.compile(
@@ -180,9 +187,9 @@ _DOUBTS = re.compile(
     r"|never)\b[^,;:.]*$|\b(?:what|where|who|whom|how|why) *$|\b(?:said|says?|thought|sang|wrote|swore)[,:]* *$"
 )
 _TO_ME = re.compile(
-    r"(?i)\b(remind|tell|wake|meet|let|call|warn|fetch|find|join|visit|see|give|show|bring|await|expect|with|for|to"
-    r"|at|by|of|about|nudge|rouse|get|inform|alert|notify|send|behind|near|owe) you\b(?!')(?! (?:are|were|have|had"
-    r"|left|said|want|need|come|return|get|like|asked|told)\b)"
+    r"(?i)\b(remind|tell|wake|meet|let|call|warn|fetch|find|join|visit|see|give|show|bring|await|expect|with|for|to|at"
+    r"|by|of|about|nudge|rouse|get|inform|alert|notify|send|behind|near|owe) you\b(?!')(?! (?:are|were|have|had|left"
+    r"|said|want|need|come|return|get|like|asked|told)\b)"
 )
 #: Turns of a character that are put as a player would put them: "I will not move".
 _TURNED = (
@@ -284,11 +291,10 @@ _GOES_ON = (
     r"|friend|sir|then|it (?:shall|will)|and|as soon|until|till)\b)"
 )
 _TAKES_ON = re.compile(
-    rf"(?i)^{_SIGH}(?:(?:{one_of(_YES_WORDS)}){_GOES_ON}"
-    r"|(?:yes|aye)(?=\W*$|[.!;]|,? (?:I(?:'ll| will| shall| can)|at|when|once|in|every|tomorrow|tonight|of course"
-    r"|gladly|certainly)\b|,? \w+[.!]*$)"
-    rf"|(?:(?:yes|aye|indeed|of course|certainly|gladly|so|that),? )*I(?:'ll| will| shall)(?:\W*$|,"
-    rf"| (?:{one_of(_I_DO)})\b)|I(?:'d| would|'m| am) (?:be )?(?:glad|happy|delighted|honou?red|pleased)(?: to|\W*$))"
+    rf"(?i)^{_SIGH}(?:(?:{one_of(_YES_WORDS)}){_GOES_ON}|(?:yes|aye)(?=\W*$|[.!;]|,? (?:I(?:'ll| will| shall| can)|at"
+    rf"|when|once|in|every|tomorrow|tonight|of course|gladly|certainly)\b|,? \w+[.!]*$)|(?:(?:yes|aye|indeed|of course"
+    rf"|certainly|gladly|so|that),? )*I(?:'ll| will| shall)(?:\W*$|,| (?:{one_of(_I_DO)})\b)|I(?:'d| would|'m"
+    rf"| am) (?:be )?(?:glad|happy|delighted|honou?red|pleased)(?: to|\W*$))"
 )
 _TAKES_BACK = re.compile(
     r"(?i)\b(?:(?:not|never|won't)(?! (?:fear|forget|fail|let you|miss|be late|a problem|at all|move|worry))|cannot"

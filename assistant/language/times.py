@@ -129,8 +129,8 @@ _KIN = re.compile(r"^(?:(?:[Mm]y|[Oo]ur) (?:[a-z]+ )+|(?:(?:good|fair|sweet|dear
 PRONOUNS = frozenset({"he", "she", "they", "him", "her", "them", "his", "their"})
 #: How each part of a time is said, and what it means. Of those that begin at one place, the first counts.
 _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]], ...] = (
-    (_found(rf"(?:{ONCE} (?:that )?(?:you|I)|should you) {SEE} (?P<who>him|her|them|me|us|{NOBODY}{NAME})"
-            r"(?: (?:again|next|here|around|(?:come|coming) in|coming|(?:in|within|inside) (?:here|these \w+|the \w+)))*"), _who),
+    (_found(rf"(?:{ONCE} (?:that )?(?:you|I)|should you) {SEE} (?P<who>him|her|them|me|us|{NOBODY}{NAME})(?: (?:again"
+            rf"|next|here|around|(?:come|coming) in|coming|(?:in|within|inside) (?:here|these \w+|the \w+)))*"), _who),
     (_found(rf"{ONCE} (?P<who>I)(?:'m| am)? {COMES}"), _who),
     (_found(rf"{ONCE} (?P<who>{NOBODY}{NAME})(?:(?='s)'s| ) ?{COMES}"), _who),
     (_found(rf"(?:up)?on (?P<who>{NOBODY}{NAME})'s (?:return|arrival)"), _who),
@@ -147,8 +147,8 @@ _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]],
     (_found(rf"(?:in|after|within) {AMOUNT}(?: from now)?"), lambda match: When(seconds=_amount(match))),
     (_found(rf"in {BARE}"), lambda match: When(seconds=_minutes(match["n"]))),
     (_found(rf"{AMOUNT} from now"), lambda match: When(seconds=_amount(match))),
-    (_found(r"in (?:a|just a) (?:(?:little|short) )?(?:while|bit)|(?:a (?:bit|little) )?later(?: on)?(?: today)?"
-            r"(?! than)"), lambda _: When(seconds=A_WHILE)),
+    (_found(r"in (?:a|just a) (?:(?:little|short) )?(?:while|bit)|(?:a (?:bit"
+            r"|little) )?later(?: on)?(?: today)?(?! than)"), lambda _: When(seconds=A_WHILE)),
     (_found(r"(?:by )?(?:the day after tomorrow)"), lambda _: When(hour=PARTS["morning"], days=2)),
     (_found(r"(?:by )?tomorrow(?: first thing)?(?: in the)?(?: (?P<part>morning|afternoon|evening|night))?"),
      lambda match: When(hour=PARTS[(match["part"] or "morning").casefold()], days=1)),
@@ -156,8 +156,8 @@ _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]],
             rf"|(?:{MEAL})(?:[ -]?time)?)(?: sharp)?"), _of_light),
     (_found(rf"(?:at|(?:at|on) the stroke of) (?:about |around |exactly )?{CLOCK}"), _of_clock),
     (_found(rf"{RELATION} (?:about |around |exactly )?{CLOCK}{CLOCK_ENDS}"), _of_clock),
-    (_found(rf"(?P<h>{NUMBER})(?P<past>(?!))?(?P<to>(?!))?(?P<m>(?!))?(?P<word>(?!))?(?: ?(?P<ap>[ap])\.?m|"
-            r" o['\u2019]?clock)"), _of_clock),
+    (_found(rf"(?P<h>{NUMBER})(?P<past>(?!))?(?P<to>(?!))?(?P<m>(?!))?(?P<word>(?!))?(?: ?(?P<ap>[ap])\.?m"
+            rf"| o['\u2019]?clock)"), _of_clock),
     (_found(r"(?:(?:when|once|as soon as|after|before) )(?:the )?sun (?:is |has |be )?(?:rises?|risen|up|comes? up|climbs|shows)"),
      lambda _: When(hour=6.0)),
     (_found(r"(?:when|once|as soon as|after|before) (?:the )?sun (?:is |has |be )?(?:sets?|sinks?|sunk|dips|goes|gone|falls|down|goes down|low)(?: down)?"),
@@ -166,8 +166,8 @@ _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]],
      lambda match: When(hour=18.0 if match["dark"] else 20.0)),
     (_found(r"when the (?:cock|rooster) crows|(?:when|once|as soon as) it(?: is|'s| gets) light"),
      lambda _: When(hour=6.0)),
-    (_found(rf"(?:(?:early|late) )?(?:(?:in|by|during|before) the|by|come|towards?|until|till) (?:(?:early|late)"
-            rf" )?(?P<part>{PART})|this (?P<this>{PART})"),
+    (_found(rf"(?:(?:early|late) )?(?:(?:in|by|during|before) the|by|come|towards?|until|till) (?:(?:early"
+            rf"|late) )?(?P<part>{PART})|this (?P<this>{PART})"),
      lambda match: When(hour=PARTS[(match["part"] or match["this"]).casefold()])),
     (_found(r"at (?:the )?(?:crack|break) of (?:dawn|day)|(?:at|by|before) sun ?up"), lambda _: When(hour=6.0)),
     (_found(r"on the morrow|(?:this|the same|same) time tomorrow"), lambda _: When(hour=PARTS["morning"], days=1)),

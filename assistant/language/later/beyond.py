@@ -13,31 +13,30 @@ from mud_assistant.assistant.language.times import find_when
 from mud_assistant.assistant.language.words import sentences_of
 
 _CALLS = (
-    r"(?:remind|wake|rouse|warn|alert|notify|ping|nudge|poke|buzz|fetch) (?:me|us)|let (?:me|us) know"
-    r"|give (?:me|us) a (?:shout|nod|sign|call|holler|nudge|poke|heads[ -]?up|reminder)|(?:shout|holler|yell)"
-    r"|call (?:me|us)|tell (?:me|us)(?= (?:once|as soon as|the (?:moment|minute|instant)))"
-    r"|(?:tell|ask|warn|remind) (?-i:[A-Z])\w+"
+    r"(?:remind|wake|rouse|warn|alert|notify|ping|nudge|poke|buzz|fetch) (?:me|us)|let (?:me|us) know|give (?:me"
+    r"|us) a (?:shout|nod|sign|call|holler|nudge|poke|heads[ -]?up|reminder)|(?:shout|holler|yell)|call (?:me|us)"
+    r"|tell (?:me|us)(?= (?:once|as soon as|the (?:moment|minute|instant)))|(?:tell|ask|warn|remind) (?-i:[A-Z])\w+"
 )
 _STAYS = (
-    r"wait|stay|remain|stand guard|keep watch|come back|come here|return|meet (?:me|us)|(?:don't|do not) (?:go"
-    r"|leave|move)"
+    r"wait|stay|remain|stand guard|keep watch|come back|come here|return|meet (?:me|us)|(?:don't|do not) (?:go|leave"
+    r"|move)"
 )
 #: What happens, and is neither a time nor somebody's coming: "when the bell rings", "until the rain stops".
 _EVENT = (
-    r"(?:when(?:ever)?|once|as soon as|until|till|'?til|before|after|if|the (?:moment|minute|instant)) (?!(?:you|I|we|not"
-    r"|so|then)\b)"
+    r"(?:when(?:ever)?|once|as soon as|until|till|'?til|before|after|if|the (?:moment|minute|instant)) (?!(?:you|I|we"
+    r"|not|so|then)\b)"
 )
 _SUBJECT = r"(?:(?:the|my|your|our|his|her|their|this|that|it|there|he|she|they|some\w+|any\w+)\b|(?-i:[A-Z])\w+\b)"
 _AT_EVENT = re.compile(
-    rf"(?i)(?:(?:{_CALLS})\b.*?|(?:{_STAYS})\b[^,]*?) {_EVENT}{_SUBJECT} \w+"
-    rf"|{_EVENT}{_SUBJECT} \w[^,.!?]*, ?(?:please |then |so )*(?:{_CALLS}|{_STAYS})\b"
+    rf"(?i)(?:(?:{_CALLS})\b.*?|(?:{_STAYS})\b[^,]*?) {_EVENT}{_SUBJECT} \w+|{_EVENT}{_SUBJECT} \w[^,.!?]*, ?(?:please "
+    rf"|then |so )*(?:{_CALLS}|{_STAYS})\b"
 )
 #: Deeds that one may ask for later, and that a character cannot be made to do then.
 _DEED = re.compile(
     r"(?i)(?:bring|fetch|give|make|cook|bake|brew|sing|play|dance|fight|kill|slay|find|buy|sell|send|write|teach|help"
     r"|open|close|shut|lock|unlock|bolt|bar|build|mend|repair|fix|forge|carry|lend|pay|guide|lead|show|save|prepare"
-    r"|pack|put|take (?:me|us|him|her|them|my|the|this)|sharpen|deliver|collect|pick up|gather|hide|steal|attack"
-    r"|cut|move|clear|serve|pour|read|cast|enchant|heal|row|ferry|sail|saddle|introduce)\b(?! (?:up|it a rest)\b)"
+    r"|pack|put|take (?:me|us|him|her|them|my|the|this)|sharpen|deliver|collect|pick up|gather|hide|steal|attack|cut"
+    r"|move|clear|serve|pour|read|cast|enchant|heal|row|ferry|sail|saddle|introduce)\b(?! (?:up|it a rest)\b)"
 )
 
 

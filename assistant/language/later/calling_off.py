@@ -23,8 +23,8 @@ _KINDS = (
      frozenset({_REMIND})),
     (re.compile(r"(?i)\b(?:(?:tell|warn|call|ping|notify|alert)(?:ing)? (?:me|us)|let(?:ting)? (?:me|us) know)\b"),
      frozenset({_REMIND, _TELL})),
-    (re.compile(r"(?i)\b(?:tell(?:ing)?|ask(?:ing)?|inform(?:ing)?|message|pass(?:ing)? (?:it|that) on|note|letting"
-                r" (?=[A-Z]))\b"),
+    (re.compile(r"(?i)\b(?:tell(?:ing)?|ask(?:ing)?|inform(?:ing)?|message|pass(?:ing)? (?:it|that) on|note"
+                r"|letting (?=[A-Z]))\b"),
      frozenset({_TELL})),
     (re.compile(r"(?i)\b(?:com(?:e|ing)(?: back| over)?|meet(?:ing)?(?: (?:me|us))?|return(?:ing)?|visit(?:ing)?"
                 r"|appointment)\b"),
@@ -35,44 +35,38 @@ _KINDS = (
     (re.compile(r"(?i)\b(?:chore|errand)\b"), frozenset({_CHORE})),
 )  # fmt: skip
 _NO_NEED = (
-    r"(?:you )?(?:need not|needn't|(?:don't|do not) (?:need|have) to|(?:need|have) (?:to )?no longer|no longer"
-    r" (?:need|have)"
-    r" to|can stop|may stop|should stop|are free to stop)|(?:there(?:'s| is) )?no (?:more )?need (?:to|for)"
+    r"(?:you )?(?:need not|needn't|(?:don't|do not) (?:need|have) to|(?:need|have) (?:to )?no longer|no longer (?:need"
+    r"|have) to|can stop|may stop|should stop|are free to stop)|(?:there(?:'s| is) )?no (?:more )?need (?:to|for)"
     r"|(?:please )?stop|(?:don't|do not)(?: bother(?: to)?)?(?! (?:forget|stop|fail|you|worry|mind)\b)|quit"
 )
 _LET_BE = (
-    r"(?:you (?:can|could|may|might|should)(?: as well| just)? |please )?"
-    r"(?:never ?mind|nvm|forget|cancel|call off|scratch|drop|skip|strike|abort|undo|ignore|disregard)"
-    r"(?: (?:about|it about|that about|what I (?:said|asked|told you) (?:about|of)))?"
-    r"|I(?:'ve| have)? changed my mind about|I (?:don't|do not|no longer) (?:need|want)(?: you to)?"
-    r"|I release you from|(?:take|strike) (?P<list>.+) off your list"
+    r"(?:please )?(?:never ?mind|nvm|forget|cancel|call off|scratch|drop|skip|strike|abort|undo|ignore"
+    r"|disregard)(?: (?:about|it about|that about|what I (?:said|asked|told you) (?:about|of)))?|I(?:'ve"
+    r"| have)? changed my mind about|I (?:don't|do not|no longer) (?:need|want)(?: you to)?|I release you from|(?:take"
+    r"|strike) (?P<list>.+) off your list"
 )
 _OFF = re.compile(
-    rf"(?i)(?:^|[.!;,:-] ?|\b(?:please|and|so|but|then|oh|well|actually|ah|sorry) )(?:{_NO_NEED}|{_LET_BE})"
-    rf" (?P<what>\w.*)"
+    rf"(?i)(?:^|[.!;,:-] ?|\b(?:please|and|so|but|then|oh|well|actually|ah|sorry) )(?:{_NO_NEED}"
+    rf"|{_LET_BE}) (?P<what>\w.*)"
 )
 _NOT_NEEDED = re.compile(
-    r"(?i)(?:^|[.!;,:-] ?)(?P<what>(?:the|my|that|your) [\w' -]+?)(?: (?:is|are) (?:no longer|not)(?: \w+)?"
-    r" (?:needed|necessary)"
-    r"| (?:is|are) (?:off|cancelled|canceled))\b"
+    r"(?i)(?:^|[.!;,:-] ?)(?P<what>(?:the|my|that|your) [\w' -]+?)(?: (?:is|are) (?:no longer|not)(?: \w+)? (?:needed"
+    r"|necessary)| (?:is|are) (?:off|cancelled|canceled))\b"
 )
 _BARE = re.compile(
-    r"(?i)(?:(?:oh|ah|well|no|wait|sorry|actually|on second thou?ghts?|please|you can|you may)[,.!]? )*"
-    r"(?:never ?mind(?: (?:it|that|me))?|nvm"
-    r"|(?:forget|cancel|scratch|drop|skip|leave|ignore|disregard)(?: about)? (?:it|that|this)|(?:don't|do not) bother"
-    r"|no need(?: for (?:it|that))?|I(?:'ve| have)? changed my mind|I take (?:it|that) back)"
-    r"(?: (?:any ?more|then|now|after all|please|thanks|thank you))*(?:, (?-i:[A-Z])\w+)?\W*"
+    r"(?i)(?:(?:oh|ah|well|no|wait|sorry|actually|on second thou?ghts?|please)[,.!]? )*(?:never ?mind(?: (?:it|that"
+    r"|me))?|nvm|(?:forget|cancel|scratch|drop|skip|leave|ignore|disregard)(?: about)? (?:it|that|this)|(?:don't"
+    r"|do not) bother|no need(?: for (?:it|that))?|I(?:'ve| have)? changed my mind|I take (?:it"
+    r"|that) back)(?: (?:any ?more|then|now|after all|please|thanks|thank you))*(?:, (?-i:[A-Z])\w+)?\W*"
 )
 _ALL = re.compile(
-    r"(?i)\b(?:everything|both(?: of (?:it|them))?|all of (?:it|them|that)|all (?:your|the) promises|(?:any|none) of"
-    r" (?:it|them)"
-    r"|all (?:that )?(?:I|you) (?:asked|promised))\b"
+    r"(?i)\b(?:everything|both(?: of (?:it|them))?|all of (?:it|them|that)|all (?:your|the) promises|(?:any"
+    r"|none) of (?:it|them)|all (?:that )?(?:I|you) (?:asked|promised))\b"
 )
 _ANY_PROMISE = re.compile(r"(?i)\b(?:promises?|what (?:you promised|I asked(?: (?:of|for|you)\b)?)|your word|oath)\b")
 _FILLING = re.compile(
-    r"(?i)\b(?:any ?more|any longer|any|longer|after all|from now on|now|then|please|thanks?|about|need|want"
-    r"|promises?|promised|keep"
-    r"|asked|said|every|each|all|both|bother|when|until|back|going|more|me|us|just)\b"
+    r"(?i)\b(?:any ?more|any longer|any|longer|after all|from now on|now|then|please|thanks?|about|need|want|promises?"
+    r"|promised|keep|asked|said|every|each|all|both|bother|when|until|back|going|more|me|us|just)\b"
 )
 
 

@@ -12,8 +12,8 @@ _TENDING = (
 )
 #: Deeds that only show where they are done to these things: whether a door is open is for the game to say.
 _SHOWN = (
-    r"(?:open|close|shut|draw)(?= (?:(?:the|my|your|our|all)\b ?)+(?:\w+ )?(?:shutters?|curtains?|blinds?|drapes|windows?)\b)"
-    r"|(?:raise|hoist|lower)(?= (?:the|my|your|our) (?:\w+ )?(?:flag|banner|colou?rs)\b)"
+    r"(?:open|close|shut|draw)(?= (?:(?:the|my|your|our|all)\b ?)+(?:\w+ )?(?:shutters?|curtains?|blinds?|drapes"
+    r"|windows?)\b)|(?:raise|hoist|lower)(?= (?:the|my|your|our) (?:\w+ )?(?:flag|banner|colou?rs)\b)"
     r"|keep(?= [^.!?;,]+ (?:going|burning|lit|alive|clean|tidy|warm|full|bright|polished|swept|trimmed)\b)"
 )
 _DETERMINER = r"(?:the|my|your|our|his|her|its|their|these|those|this|that|all|both|an?(?! (?:bit|moment|while)))"
@@ -22,34 +22,36 @@ _KIN = r"(?:(?:grand)?(?:mother|father|ma|pa)|mum|mom|dad|things|everything)"
 WHOSE = re.compile(r"(?i)\b(?:my|your|our|his|her|their)(?: own)?\b")
 #: A chore: a verb of tending, and the thing that is tended.
 CHORE = re.compile(
-    rf"(?i)(?P<verb>{'|'.join(sorted(_TENDING.split('|'), key=len, reverse=True))}|{_SHOWN})"
-    r"(?P<along> (?:down|out|up|off))?"
-    rf" (?P<thing>(?:{_DETERMINER}\b|(?-i:[A-Z])\w+(?:['\u2019]s)?\b|old(?= (?-i:[A-Z]))|all of|each of) (?!time\b"
-    rf"|(?:own )?(?:business"
-    rf"|manners|head|language|words|feet|life|temper|hearts?|tongue|souls?|eyes?|backs?)\b|step\b|gap\b|stars\b"
-    rf"|sun\w*\b|sky\b|moon\b|play\b|world\b|clouds\b|rain\b|tongue\b|back\b|mind\b|way\b)[^.!?;]*|{_KIN}\b[^.!?;]*)"
+    rf"(?i)(?P<verb>{'|'.join(sorted(_TENDING.split('|'), key=len, reverse=True))}|{_SHOWN})(?P<along> (?:down|out|up"
+    rf"|off))? (?P<thing>(?:{_DETERMINER}\b|(?-i:[A-Z])\w+(?:['\u2019]s)?\b|old(?= (?-i:[A-Z]))|all of"
+    rf"|each of) (?!time\b|(?:own )?(?:business|manners|head|language|words|feet|life|temper|hearts?|tongue|souls?"
+    rf"|eyes?|backs?)\b|step\b|gap\b|stars\b|sun\w*\b|sky\b|moon\b|play\b|world\b|clouds\b|rain\b|tongue\b|back\b"
+    rf"|mind\b|way\b)[^.!?;]*|{_KIN}\b[^.!?;]*)"
 )
 #: What is no household care, or shows only where it is done: a door that is locked, a thing that somebody is given.
 _NO_CARE = (
-    r"(?:I|you|he|she|it|we|they|who|what|where|when|why|how|there|here|is|are|was|were|be|been|am|has|have|had|do|does|did|will"
-    r"|would|can|could|shall|should|may|might|must|let|let's|not|no|never|always|if|and|but|or|so|to|of|for|with|at|in|on|by|from"
-    r"|as|than|all|some|most|many|every\w*|said|tell|told|remind|wake|warn|ask|say(?! (?:a|the|my)\b)|come|go|meet|wait|stay|stand|remain|return"
-    r"|visit|join|see|hear|know|think|want|need|like|love|hate|wish|hope|dream|sleep|eat|drink|live|die|lose|get|find|buy|sell|pay"
-    r"|cook|bake|brew|forge|build|steal|kill|slay|fight|attack|un\w+|lock|bolt|bar|lend|teach|help|marry|follow|thank|miss|call"
-    r"|make(?! (?:the|my|our) beds?\b)|(?:open|close|shut)(?! [^.!?;]*(?:shutters?|curtains?|blinds?|windows?)\b)"
-    r"|(?:bring|fetch|give|send|serve|show|carry|take|hand|offer|deliver|read|sing|play|write|put|set|leave|move)(?= (?:me|us|him|her|them"
-    r"|you|(?-i:[A-Z])\w+|[^.!?;]*\bto (?:me|us|him|her|them|(?-i:[A-Z])\w+))\b|(?: (?:the|my|our|this) [a-z]+)? to [a-z]+\W*$))\b"
+    r"(?:I|you|he|she|it|we|they|who|what|where|when|why|how|there|here|is|are|was|were|be|been|am|has|have|had|do|does"
+    r"|did|will|would|can|could|shall|should|may|might|must|let|let's|not|no|never|always|if|and|but|or|so|to|of|for"
+    r"|with|at|in|on|by|from|as|than|all|some|most|many|every\w*|said|tell|told|remind|wake|warn|ask|say(?! (?:a|the"
+    r"|my)\b)|come|go|meet|wait|stay|stand|remain|return|visit|join|see|hear|know|think|want|need|like|love|hate|wish"
+    r"|hope|dream|sleep|eat|drink|live|die|lose|get|find|buy|sell|pay|cook|bake|brew|forge|build|steal|kill|slay|fight"
+    r"|attack|un\w+|lock|bolt|bar|lend|teach|help|marry|follow|thank|miss|call|make(?! (?:the|my|our) beds?\b)|(?:open"
+    r"|close|shut)(?! [^.!?;]*(?:shutters?|curtains?|blinds?|windows?)\b)|(?:bring|fetch|give|send|serve|show|carry"
+    r"|take|hand|offer|deliver|read|sing|play|write|put|set|leave|move)(?= (?:me|us|him|her|them|you|(?-i:[A-Z])\w+"
+    r"|[^.!?;]*\bto (?:me|us|him|her|them|(?-i:[A-Z])\w+))\b|(?: (?:the|my|our|this) [a-z]+)? to [a-z]+\W*$))\b"
 )
 #: Any other care, where it is asked for again and again.
 _CARE = re.compile(
-    rf"(?i)(?!{_NO_CARE}|{_DETERMINER}\b|(?:{_TENDING})\b(?! (?:it|them)\b))(?P<verb>[a-z]+(?<!s)(?<!ed)(?<!ing)|(?:fl|br|s|r|sw|wr|str)ing|dress|toss|press|bless)(?P<along> (?:down|out|up|off|away|in|back|over|wide|open|to"
-    rf"|with|on|for|round))? (?P<thing>(?:{_DETERMINER}|fresh|new|clean|some|more|it|them)\b[^.!?;]*)"
+    rf"(?i)(?!{_NO_CARE}|{_DETERMINER}\b|(?:{_TENDING})\b(?! (?:it|them)\b))(?P<verb>[a-z]+(?<!s)(?<!ed)(?<!ing)|(?:fl"
+    rf"|br|s|r|sw|wr|str)ing|dress|toss|press|bless)(?P<along> (?:down|out|up|off|away|in|back|over|wide|open|to|with"
+    rf"|on|for|round))? (?P<thing>(?:{_DETERMINER}|fresh|new|clean|some|more|it|them)\b[^.!?;]*)"
 )
 #: Verbs of care that are no nouns, before a thing without an article: "feed chickens".
 _NO_ARTICLE = re.compile(
-    rf"(?i)^({_TENDING}|open|close|shut|draw|scatter|strew|burn|fill|empty|spread|pour|gather|lay|chop|give|put out)(?P<along> (?:down|out|up|off))? (?!(?:{_DETERMINER}|each|me|us|you|it|him|them|up|out|off|down"
-    r"|after|over|at|in|on|to|and|every|for|is|are|was|has|of|care|an eye|watch|as|or|when|if|by|until|with|from|comes?|goes)\b"
-    r"|(?-i:[A-Z]))(?=[a-z]+\b)"
+    rf"(?i)^({_TENDING}|open|close|shut|draw|scatter|strew|burn|fill|empty|spread|pour|gather|lay|chop|give"
+    rf"|put out)(?P<along> (?:down|out|up|off))? (?!(?:{_DETERMINER}|each|me|us|you|it|him|them|up|out|off|down|after"
+    rf"|over|at|in|on|to|and|every|for|is|are|was|has|of|care|an eye|watch|as|or|when|if|by|until|with|from|comes?"
+    rf"|goes)\b|(?-i:[A-Z]))(?=[a-z]+\b)"
 )
 _PLACE = re.compile(
     r"(?i)(?P<what>.+) (?:in|at|inside|over at|down at|up in) (?:the|my|your|our) (?P<place>[\w'-]+(?: [\w'-]+)?)"
@@ -59,9 +61,8 @@ _PLACE = re.compile(
 #: What is said beside a chore and is no part of it: "wind the clock, it forgets otherwise".
 _ASIDE = re.compile(
     r"(?i),? (?:because|since|for my|for the|as (?:I|it|he|she|they)|so(?: that)?|or else|or (?:it|they|he|she)"
-    r"|otherwise)\b.*"
-    r"|, (?:it|they|he|she|I|we|that|this|even|no|[^,]* (?:is|are|will|can't|fall|gets?|dies?)|people|once|when|while|if)\b.*"
-    r"|,? (?:once|when|while|as soon as) (?:the|she|he|they|it|I|my)\b.*"
+    r"|otherwise)\b.*|, (?:it|they|he|she|I|we|that|this|even|no|[^,]* (?:is|are|will|can't|fall|gets?|dies?)|people"
+    r"|once|when|while|if)\b.*|,? (?:once|when|while|as soon as) (?:the|she|he|they|it|I|my)\b.*"
 )
 
 

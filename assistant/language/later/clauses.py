@@ -20,7 +20,7 @@ _NO_NAME = r"""
     visit|remain|stand|hold|keep|mind|watch|guard|feed|sweep|water|light|check|clean|ask|say|warn|call|ping|nudge
     next|tomorrow|tonight|before|after|until|till|until|from|now|ok|okay|thanks|well|oh|because|while
     daily|nightly|hourly|shout|holler|yell|whistle|signal|wave|alert|notify|text|message|msg|poke|buzz|inform|hang|only
-    even|not|except|especially|here|there|later|soon|midnight|noon|dawn|dusk|say|bid|pass|leave|move|be|run|sorry
+    even|not|except|especially|here|there|later|soon|midnight|noon|dawn|dusk|say|bid|pass|leave|move|be|run|sorry|reminder|timer|alarm
 """
 _MAY = "(?: could| would| can)?"
 _POLITE = one_of(
@@ -108,10 +108,14 @@ _NAMED = re.compile(r"(?i)|(?:tell|inform|warn|remind|ask|let|say to|whisper to|
 
 _FONDLY = r"(?:(?:(?:O|good|dear|sweet|gentle|kind|trusty|old|wise|master|mistress|keeper|friend|my|brother|sister) )*)"
 _A_CALL = (
-    re.compile(rf"(?i)^(?:{_CALLED})(?:oh,? |{_FONDLY})*(?!(?:{one_of(_NO_NAME)})\b)(?P<name>[\w'-]+)(?:[,:!;] ?|\.\.\. ?| - "
-               rf"|(?<!s) (?=(?:{one_of(_CALL_ENDS)})\b))"),
-    re.compile(rf"(?i)(?:[,;:]|\b(?:so|and|but|yes|ok|okay|please|oh)) {_FONDLY}(?P<name>(?-i:(?!I\b)[A-Z])[\w'-]+)"
-               rf"(?=[?!]|\.(?:\W|$)|,(?! (?:will|is|comes|should|has|who)\b)|,? (?:{one_of(_CALL_ENDS)})\b)"),
+    re.compile(
+        rf"(?i)^(?:{_CALLED})(?:oh,? |{_FONDLY})*(?!(?:{one_of(_NO_NAME)})\b)(?P<name>[\w'-]+)(?:[,:!;] ?|\.\.\. ?| - "
+        rf"|(?<!s) (?=(?:{one_of(_CALL_ENDS)})\b))"
+    ),
+    re.compile(
+        rf"(?i)(?:[,;:]|\b(?:so|and|but|yes|ok|okay|please|oh)) {_FONDLY}(?P<name>(?-i:(?!I\b)[A-Z])[\w'-]+)(?=[?!]"
+        rf"|\.(?:\W|$)|,(?! (?:will|is|comes|should|has|who)\b)|,? (?:{one_of(_CALL_ENDS)})\b)"
+    ),
     re.compile(r"(?i)\b(?:please|ok|okay|thanks|yes|will you|would you) (?P<name>[\w'-]+)\W*$"),
 )
 
@@ -122,8 +126,17 @@ def uncalled(line: str) -> str:
     if found is None or re.fullmatch(rf"(?i)(?:{one_of(_NO_NAME)})|much|lot|friend|you|there|then", found["name"]):
         return line
     name = re.escape(found["name"])
-    return re.sub(rf"(?i),? ?\b{_FONDLY}{name}\b(?!')(?P<mark>[,:!;]? ?)(?P<time>(?:when|if|once|at|in|on|to|un|ti?ll?|that"
-        r"|before|after|by|from|for|every|each|to\w+)\b)?", _mark_of, line).replace(" ?", "?").replace(" .", ".").strip(" ,")
+    return (
+        re.sub(
+            rf"(?i),? ?\b{_FONDLY}{name}\b(?!')(?P<mark>[,:!;]? ?)(?P<time>(?:when|if|once|at|in|on|to|un|ti?ll?|that"
+            rf"|before|after|by|from|for|every|each|to\w+)\b)?",
+            _mark_of,
+            line,
+        )
+        .replace(" ?", "?")
+        .replace(" .", ".")
+        .strip(" ,")
+    )
 
 
 def _mark_of(found: re.Match[str]) -> str:
@@ -134,13 +147,13 @@ def _mark_of(found: re.Match[str]) -> str:
 
 #: Where what is asked for may begin: behind a mark or a link, and at "could you", wherever that stands.
 _STARTS = re.compile(
-    r"(?i)[,;:!-]+ |\b(?:so|and|but|then|because|or) |(?<!what)(?<!who)(?<!how)(?<!why)(?<!when)(?<!where)(?<!that) (?=(?:please|kindly|(?:could|would|can|will|might) you)\b)"
-    r"|\b(?:if|that|thought|think|hope|hoping|wonder|wondering|wish|maybe|perhaps|so|glad|grateful) (?=you(?:'d|'ll| would"
-    r"| could| can| might| should| must| will)? [a-z])"
+    r"(?i)[,;:!-]+ |\b(?:so|and|but|then|because|or) |(?<!what)(?<!who)(?<!how)(?<!why)(?<!when)(?<!where)(?<!that) (?="
+    r"(?:please|kindly|(?:could|would|can|will|might) you)\b)|\b(?:if|that|thought|think|hope|hoping|wonder|wondering"
+    r"|wish|maybe|perhaps|so|glad|grateful) (?=you(?:'d|'ll| would| could| can| might| should| must| will)? [a-z])"
 )
 _REPORTS = re.compile(
-    r"(?i)\b(?:said|says|told|asked|asks|wrote|used to|remember when|did|swore|promised|heard"
-    r"|whether)\b|\b(?:not|never|\w+n't)(?: (?:say|tell|ask|mean|want)\w*)?\W*$"
+    r"(?i)\b(?:said|says|told|asked|asks|wrote|used to|remember when|did|swore|promised|heard|whether)\b|\b(?:not|never"
+    r"|\w+n't)(?: (?:say|tell|ask|mean|want)\w*)?\W*$"
 )
 
 

@@ -44,14 +44,14 @@ COUNT = rf"(?:{'|'.join(sorted(AMOUNTS, key=len, reverse=True))}|\d{{1,4}}(?:\.\
 MORE = r"(?: and a (?:half|quarter))"
 UNIT = r"(?:sec(?:ond)?|min(?:ute)?|hour|hr|day|week|fortnight)s?(?![\w-])"
 AMOUNT = (
-    rf"(?:(?:(?:about|around|say|just|like|another|exactly|roughly) )|~ ?)*(?P<n>{COUNT})(?P<half>{MORE})?(?: more)?"
-    rf"(?: game)? ?(?:(?P<unit>{UNIT})|(?<=\d)(?P<short>[smhd])(?!\w))(?P<late>{MORE})?"
-    rf"(?: or (?:so|{COUNT}))?(?:['\u2019]s? time)?"
+    rf"(?:(?:(?:about|around|say|just|like|another|exactly|roughly) )|~ ?)*(?P<n>{COUNT})(?P<half>{MORE})?(?: more)?(?:"
+    rf" game)? ?(?:(?P<unit>{UNIT})|(?<=\d)(?P<short>[smhd])(?!\w))(?P<late>{MORE})?(?: or (?:so"
+    rf"|{COUNT}))?(?:['\u2019]s? time)?"
 )
 #: "In ten" is in ten minutes, where nothing follows that is counted.
 BARE = (
     r"(?P<n>two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|forty|forty-five|fifty|[1-9]\d?)"
-    r"(?=\W*$|[,.!?;:](?!\d)| (?:please|would|will|could|can|okay|thanks|thank|then|to|that|about|and|tell|remind)\b)"
+    r"(?=\W*$|[,.!?;:](?!\d)| (?:please|would|will|could|can|okay|thanks|thank|then|to|that|about|and|tell|remind|so|because|for|or|I)\b)"
 )
 PART = "morning|afternoon|evening|night"
 MEAL = r"breakfast|lunch|dinner|supper|tea|bed"
@@ -62,23 +62,22 @@ LIGHT = (
 #: What stands after a number that is no hour.
 COUNTED = r"(?! ?(?:%|[\w-]*(?:coin|penn(?:y|ies)|pence|gold|silver|copper|year|day|hour|minute|week|month|time|mile)))"
 CLOCK = (
-    r"(?:(?P<past>half|(?:a )?quarter|ten|five|twenty(?:[- ]five)?|\d{1,2}(?= (?:minutes? )?(?:past|after|to) \w))"
-    rf"(?: minutes?(?= (?:past|after|to)))?(?: (?P<to>past|after|to))? )?(?P<h>{NUMBER})"
-    r"(?:[:.](?P<m>\d\d))?(?: (?P<word>thirty|fifteen))?(?:(?P<oclock> ?o['\u2019]?clock)"
-    r"|(?! ?o['\u2019]?clock)(?! (?:of|more|or|people|men|feet)\b))(?: ?(?P<ap>[ap])\.?m\b\.?)?"
-    rf"(?: hours| sharp)?(?![\w'-]){COUNTED}"
+    rf"(?:(?P<past>half|(?:a )?quarter|ten|five|twenty(?:[- ]five)?|\d{{1,2}}(?= (?:minutes? )?(?:past|after"
+    rf"|to) \w))(?: minutes?(?= (?:past|after|to)))?(?: (?P<to>past|after|to))? )?(?P<h>{NUMBER})(?:[:.](?P<m>\d\d))?"
+    rf"(?: (?P<word>thirty|fifteen))?(?:(?P<oclock> ?o['\u2019]?clock)|(?! ?o['\u2019]?clock)(?! (?:of|more|or|people"
+    rf"|men|feet)\b))(?: ?(?P<ap>[ap])\.?m\b\.?)?(?: hours| sharp)?(?![\w'-]){COUNTED}"
 )
 #: What stands behind a number that is an hour, where it is not "at" that number.
 CLOCK_ENDS = (
     r"(?=\W*$|[.,;!?]| (?:in the|at night|tonight|tomorrow|today|please|and|to|that|every|each|this)\b|(?<=[mk.]))"
 )
 RELATION = (
-    r"(?:at|by|before|after|around|about|till|until|from|come|toward|towards|(?:on|at) the stroke of"
-    r"|(?:when|once|as soon as) (?:it(?:'s| is)|(?:it|the clock) strikes))"
+    r"(?:at|by|before|after|around|about|till|until|from|come|toward|towards|(?:on|at) the stroke of|(?:when|once"
+    r"|as soon as) (?:it(?:'s| is)|(?:it|the clock) strikes))"
 )
 TITLE = (
-    "the|my|your|our|his|her|that|old|young|fair|good|sweet|dear|the knave|the rogue|master|mistress|captain|lady|lord|sir|mr|mrs|miss|doctor|father|mother"
-    "|brother|sister|aunt|uncle|king|queen"
+    "the|my|your|our|his|her|that|old|young|fair|good|sweet|dear|the knave|the rogue|master|mistress|captain|lady|lord"
+    "|sir|mr|mrs|miss|doctor|father|mother|brother|sister|aunt|uncle|king|queen"
 )
 #: How somebody is called: "Ann", "Ann of Harl", "the old miller", "captain Reed".
 NAME = (
@@ -87,36 +86,36 @@ NAME = (
 )
 #: What comes and is nobody, and what is no name.
 NOBODY = (
-    r"(?!(?:the |your |my )?(?:sun|night|day|morning|evening|dawn|dusk|time|winter|spring|summer|autumn|rain|snow"
-    r"|war|push"
-    r"|tide|moon|moment|hour|weather|storm|dinner|supper|food|bread|it|that|this|there|what|who|everything|nobody"
+    r"(?!(?:the |your |my )?(?:sun|night|day|morning|evening|dawn|dusk|time|winter|spring|summer|autumn|rain|snow|war"
+    r"|push|tide|moon|moment|hour|weather|storm|dinner|supper|food|bread|it|that|this|there|what|who|everything|nobody"
     r"|nothing|something|everyone|someone|somebody|anyone|anybody|everybody|death|trouble|opportunity|harvest|ship|boat"
     r"|ferry|money|a|an|all|one|you|things?|not|to|then|and|or|people|we|ever|is|are|me|us|these|those|no|life"
     r"|truth)\b)"
 )
 _MOVES = (
-    "com(?:e|ing)|get|getting|walk|wander|step|drop|stop|pop|swing|stroll|go|stumble|stagger|run|ride|march|slip|burst|roll|sail|drift"
-    "|rush|hurry|wash|crawl|pull|turn|show|log|check|sign|sit|settle|make it|find (?:her|his|their) way|(?:poke|stick|show)s? (?:her|his"
-    "|their) (?:head|nose|face)"
+    "com(?:e|ing)|get|getting|walk|wander|step|drop|stop|pop|swing|stroll|go|stumble|stagger|run|ride|march|slip|burst"
+    "|roll|sail|drift|rush|hurry|wash|crawl|pull|turn|show|log|check|sign|sit|settle|make it|find (?:her|his|their) way"
+    "|(?:poke|stick|show)s? (?:her|his|their) (?:head|nose|face)"
 )
 #: How somebody comes: "gets back", "finally turns up", "is in". "Coming to the inn" has more behind it.
 COMES = (
-    r"(?:(?:next|finally|ever|at last|happens? to|has|have|is|are|am|should|will|be|does|again) )*"
-    rf"(?:(?:{_MOVES})(?:e?s|ing)? (?:back|in(?:side)?|by|home|here|round|around|over|along|through|past|down|up|on(?:line)?|to)\b"
-    r"|(?:com(?:es?|ing)|return(?:s|ed|ing)?|arriv(?:es?|ed|ing)|(?:shown|turned) up|appears?|visits?|enter(?:s|ing)?|logs?(?=\W*$|[,:;-])"
-    r"|asks?(?: (?:for|after|about) (?:me|us)| where I (?:am|was|went))?|pass(?:es)?(?: by)?|back|here|around|home|present|online"
-    r"|(?:cross(?:es)?|darkens?) (?:the|this|your|my|our) (?:threshold|door\w*)|sets? foot|joins?|awake|wakes?(?: up)?|near(?:by)?"
-    r"|(?:on|in|shows?|about)(?=\W*$|[,;:]| (?:remind|tell|ask|let|say|give|that|to|and|please)\b)|shows? (?:her|his|their) face)\b)"
-    r"(?: (?:(?:to|through|into|past|from|within|inside) (?:(?:the|this|that|these|those|your|my|our|see) )?\w+|finally|at last|back|again"
-    r"|here|in|home|by|round|around|over|next|through|the (?:room|door|shop|house|inn|gate|hall|garden|tavern|village|bridge)"
-    r"|this way|(?:looking|asking|calling)(?: for (?:me|us|you))?)\b)*"
+    rf"(?:(?:next|finally|ever|at last|happens? to|has|have|is|are|am|should|will|be|does"
+    rf"|again) )*(?:(?:{_MOVES})(?:e?s|ing)? (?:back|in(?:side)?|by|home|here|round|around|over|along|through|past|down"
+    rf"|up|on(?:line)?|to)\b|(?:com(?:es?|ing)|return(?:s|ed|ing)?|arriv(?:es?|ed|ing)|(?:shown|turned) up|appears?"
+    rf"|visits?|enter(?:s|ing)?|logs?(?=\W*$|[,:;-])|asks?(?: (?:for|after|about) (?:me|us)| where I (?:am|was|went))?"
+    rf"|pass(?:es)?(?: by)?|back|here|around|home|present|online|(?:cross(?:es)?|darkens?) (?:the|this|your|my"
+    rf"|our) (?:threshold|door\w*)|sets? foot|joins?|awake|wakes?(?: up)?|near(?:by)?|(?:on|in|shows?|about)(?=\W*$"
+    rf"|[,;:]| (?:remind|tell|ask|let|say|give|that|to|and|please)\b)|shows? (?:her|his|their) face)\b)(?: (?:(?:to"
+    rf"|through|into|past|from|within|inside) (?:(?:the|this|that|these|those|your|my|our|see) )?\w+|finally|at last"
+    rf"|back|again|here|in|home|by|round|around|over|next|through|the (?:room|door|shop|house|inn|gate|hall|garden"
+    rf"|tavern|village|bridge)|this way|(?:looking|asking|calling)(?: for (?:me|us|you))?)\b)*"
 )
 ONCE = (
-    r"(?:(?:if and )?when(?:ever)?(?: next)?|once|if(?: ever)?|by the time|when and if|as soon as"
-    r"|(?:the )?(?:next|first) time(?: that)?|the (?:very )?(?:moment|minute|second"
-    r"|instant)(?: that)?|after|until|till|'?til|for when|in case)"
+    r"(?:(?:if and )?when(?:ever)?(?: next)?|once|if(?: ever)?|by the time|when and if|as soon as|(?:the )?(?:next"
+    r"|first) time(?: that)?|the (?:very )?(?:moment|minute|second|instant)(?: that)?|after|until|till|'?til|for when"
+    r"|in case)"
 )
 SEE = (
-    r"(?:(?:next|ever|happen to|should|do|can|will) )*(?:see|behold|meet|run into|bump into|spot|catch|encounter|come across"
-    r"|hear from|(?:speak|talk) (?:to|with))"
+    r"(?:(?:next|ever|happen to|should|do|can|will) )*(?:see|behold|meet|run into|bump into|spot|catch|encounter"
+    r"|come across|hear from|(?:speak|talk) (?:to|with))"
 )

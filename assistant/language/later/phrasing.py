@@ -22,12 +22,12 @@ _FOR_WHAT = r"(?: (?:for|about|to|that)\b|[:,-]+)?"
 #: "Ten minute timer: the eggs", "set a timer for ten minutes", "set an alarm for 7am", "ten minutes, then call me".
 _TIMERS = (
     (re.compile(rf"(?i)^{_SET}(?P<time>{AMOUNT})[ -]{_TIMER}{_FOR_WHAT}"), r"remind me in \g<time> about"),
-    (re.compile(rf"(?i)^{_SET}{_TIMER},?(?: (?:for|in|to go off in))? (?P<time>{AMOUNT})(?: from now)?"
-                rf"(?=\W*$|[:,-]| (?!was|is|had|took)\w){_FOR_WHAT}"), r"remind me in \g<time> about"),
+    (re.compile(rf"(?i)^{_SET}{_TIMER},?(?: (?:for|in|to go off in))? (?P<time>{AMOUNT})(?: from now)?(?=\W*$|[:,-]"
+                rf"| (?!was|is|had|took)\w){_FOR_WHAT}"), r"remind me in \g<time> about"),
     (re.compile(rf"(?i)^{_SET}{_TIMER} (?:for|at|to go off at) (?P<time>{CLOCK}|{LIGHT})\b"), r"remind me at \g<time>"),
-    (re.compile(rf"(?i)^(?:(?:give (?:me|us)|wait|count) )?(?P<time>{AMOUNT})(?: from now)?"
-                r"(?:[:,-]+ ?(?:and )?(?:then )?| and then | then | and )"
-                r"(?=(?:please )?(?:remind|tell|wake|call|ping|poke|nudge|give|let|shout|holler|yell)\b)"),
+    (re.compile(rf"(?i)^(?:(?:give (?:me|us)|wait|count) )?(?P<time>{AMOUNT})(?: from now)?(?:[:,-]+ ?(?:and )?(?:then"
+                rf" )?| and then | then | and )(?=(?:please )?(?:remind|tell|wake|call|ping|poke|nudge|give|let|shout"
+                rf"|holler|yell)\b)"),
      r"in \g<time>, "),
 )  # fmt: skip
 _PLEASE = re.compile(r"(?i)^\W*(?:please|thanks|thank you)\b")
@@ -39,8 +39,8 @@ _MESSAGES = tuple(
     re.compile(rf"(?i)^{whom}{_THEY_COME}(?: ?[:,-]+| that\b| saying(?: that)?\b) (?P<what>.+)")
     for whom in (
         (
-            rf"(?:(?:take|leave|pass(?: on| along)?|relay|keep|deliver|get) )?(?:{_ONE} )?(?:message|note|word)"
-            rf" (?:on )?(?:for|to) (?P<whom>{_NAMED})(?: (?:for|from) me)?"
+            rf"(?:(?:take|leave|pass(?: on| along)?|relay|keep|deliver|get) )?(?:{_ONE} )?(?:message|note"
+            rf"|word) (?:on )?(?:for|to) (?P<whom>{_NAMED})(?: (?:for|from) me)?"
         ),
         rf"pass (?:it |this |the word )?(?:on|along) to (?P<whom>{_NAMED})",
         rf"(?:leave|give) (?P<whom>{_NAMED}) (?:a|this|my) (?:message|note)(?: from me)?",
@@ -48,21 +48,18 @@ _MESSAGES = tuple(
 )
 #: Who is expected is who is meant by "he" afterwards: "I wait for Ann", "Ann is on her way".
 _EXPECTED = re.compile(
-    rf"(?i)\b(?:(?:waiting|looking|look|lookout|out|wait|listen) for|expecting|await(?:ing)?) (?P<whom>{NOBODY}{NAME})"
-    rf"(?: [\w']+){{0,3}}?(?=,| and\b| -)"
-    rf"|^(?P<late>{NOBODY}{NAME})(?:'s| is| should| will|'ll| might| may)(?: [\w']+){{0,3}}?"
-    r" (?:coming|due|way|here|back|arriv\w+|visit\w*|come)\b[^,]*,"
+    rf"(?i)\b(?:(?:waiting|looking|look|lookout|out|wait|listen) for|expecting"
+    rf"|await(?:ing)?) (?P<whom>{NOBODY}{NAME})(?: [\w']+){{0,3}}?(?=,| and\b| -)|^(?P<late>{NOBODY}{NAME})(?:'s| is"
+    rf"| should| will|'ll| might| may)(?: [\w']+){{0,3}}? (?:coming|due|way|here|back|arriv\w+|visit\w*|come)\b[^,]*,"
 )
 _SAID_BEFORE = re.compile(
-    r"(?i)(?:(?:okay|ok|so|well|now|right)[, ]+)*(?P<front>[^,;.!?]+)(?:[,;]| -) (?:so |and |then )*"
-    r"(?:please |(?:can|could|would|will) you (?:please )?)?(?:remind (?:me|us)(?: please| then)?"
-    r"|(?:tell|warn|call|ping|poke|nudge|let|alert) (?:me|us)(?: know)?(?: then|\W*$)"
-    r"|give (?:me|us) a (?:nudge|shout|poke|call|sign)(?: then)?"
-    r"|(?:tell|warn|call|ping|poke|nudge|let|alert) (?:me|us)(?: know)? when it(?:'?s| is) (?:time|so)(?: to go)?)\W*"
+    r"(?i)(?:(?:okay|ok|so|well|now|right)[, ]+)*(?P<front>[^,;.!?]+)(?:[,;]| -) (?:so |and |then )*(?:please |(?:can"
+    r"|could|would|will) you (?:please )?)?(?:remind (?:me|us)(?: please| then)?|(?:tell|warn|call|ping|poke|nudge|let"
+    r"|alert) (?:me|us)(?: know)?(?: then|\W*$)|give (?:me|us) a (?:nudge|shout|poke|call|sign)(?: then)?|(?:tell|warn"
+    r"|call|ping|poke|nudge|let|alert) (?:me|us)(?: know)? when it(?:'?s| is) (?:time|so)(?: to go)?)\W*"
 )
 _WHEN_THEY = re.compile(
-    r"(?i)\b(when|once|if|as soon as|the moment|next time|should) (?:he|she|they)"
-    r"(?P<does> (?:does|is|do|has)\W*$)?"
+    r"(?i)\b(when|once|if|as soon as|the moment|next time|should) (?:he|she|they)(?P<does> (?:does|is|do|has)\W*$)?"
 )
 
 
@@ -122,13 +119,17 @@ def spelled_out(sentence: str) -> str:
 
 
 _THING = re.compile(
-    r"(?i)\b(?P<thing>(?:the|my|our|that|this) (?:(?!is\b|of\b)[a-z]+ )??(?P<noun>[a-z]+))(?='s|[,.;:]|$| (?:is|are|was|has|have|of|in|on"
-    r"|by|at|to|for|so|and|don't|doesn't|can't|won't|never|always|only|goes|[a-z]+s)\b)"
+    r"(?i)\b(?P<thing>(?:the|my|our|that|this) (?:(?!is\b|of\b)[a-z]+ )??(?P<noun>[a-z]+))(?='s|[,.;:]|$| (?:is|are|was"
+    r"|has|have|of|in|on|by|at|to|for|so|and|don't|doesn't|can't|won't|never|always|only|goes|[a-z]+s)\b)"
 )
-_PLACE = re.compile(r"(?i)\b(?:at|in|by|near|behind|beneath|under|outside|inside|beside) (?:the|my|our|that) [a-z]+(?: [a-z]+(?=[,.;]|$))?")
+_PLACE = re.compile(
+    r"(?i)\b(?:at|in|by|near|behind|beneath|under|outside|inside|beside) (?:the|my|our|that) [a-z]+(?: [a-z]+(?=[,.;]|$))?"
+)
 _OF_IT = re.compile(r"(?i)(?:|(?:about |of )?(?:it|them|that|this|him|her)(?:,? then)?)")
 _SPEAKS = re.compile(r"(?i)\b(?:I|I'm|I've|I'll|my|me|we|we're|our|the|there's)\b")
-_LINKS = re.compile(r"(?i)^(?:oh|well|ok|okay|so|look|see)\b[, ]*|[\s,;:.!-]*\b(?:(?:so|and|but|then|please|or)\b[\s,]*)*$")
+_LINKS = re.compile(
+    r"(?i)^(?:oh|well|ok|okay|so|look|see)\b[, ]*|[\s,;:.!-]*\b(?:(?:so|and|but|then|please|or)\b[\s,]*)*$"
+)
 
 
 def filled_in(asked: Asked, front: str, said: str) -> Asked:

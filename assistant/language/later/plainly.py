@@ -20,14 +20,15 @@ _OLD_TEXT = """
 _OLD = dict(pair.split("=") for pair in _OLD_TEXT.split())
 #: Old endings: "cometh", "soundeth", "wouldst", "thou sleepest".
 _OLD_WORD = re.compile(
-    rf"(?i)(?<![\w'-])(?:{'|'.join(map(re.escape, _OLD))}|(?P<s>(?-i:[a-z]{{2,}})(?<!te)(?<!se))eth"
-    r"|(?P<st>would|could|should|did|(?<=thou )(?!must|just|best|first|last)(?:see|[a-z]{2,}?))e?st)(?![\w'-])"
+    rf"(?i)(?<![\w'-])(?:{'|'.join(map(re.escape, _OLD))}|(?P<s>(?-i:[a-z]{{2,}})(?<!te)(?<!se))eth|(?P<st>would|could"
+    rf"|should|did|(?<=thou )(?!must|just|best|first|last)(?:see|[a-z]{{2,}}?))e?st)(?![\w'-])"
 )
 _ENDS_IN_ES = re.compile(r"(?:[vcsxzo]|sh|ch|com|(?<![aeiou])[aeiou]k)$")
 #: An old line has one of these; "eve" alone may be a name, and "art" is a thing.
 _IS_OLD = re.compile(
-    r"(?i)\b(?:thou|thee|thy|thine|thyself|doth|dost|hath|hast|ye|hither|morn|the morrow|eventide|noontide|each eve|every eve|(?:at|this) eve|ere|tarry"
-    r"|abide|bide|prithee|\w+eth|shalt|wilt|\w+ldst|canst|anon|unto|whilst|yond?e?r?|whene'er|whensoever|'?twixt|upon)\b"
+    r"(?i)\b(?:thou|thee|thy|thine|thyself|doth|dost|hath|hast|ye|hither|morn|the morrow|eventide|noontide|each eve"
+    r"|every eve|(?:at|this) eve|ere|tarry|abide|bide|prithee|\w+eth|shalt|wilt|\w+ldst|canst|anon|unto|whilst"
+    r"|yond?e?r?|whene'er|whensoever|'?twixt|upon)\b"
 )
 _DONE_TEXT = """
     lit=light fed=feed swept=sweep wound=wind clean=clean tidy=tidy full=fill trimmed=trim woken=wake roused=rouse told=tell
@@ -45,9 +46,10 @@ _NAMED = {
     "<MARK>": "(?:noon|midday|midnight|dawn|dusk|sunset|sunrise|nightfall|daybreak|sundown)",
     "<AMOUNT>": AMOUNT,
     # What begins a clause before "you" and is no order: "are you", "if you".
-    "<NO_ORDER>": "(?:are|were|do|did|ha(?:ve|d|s)|(?:ca|wo)n't|can|could|will|would|shall|should|may|might|must|if|wh\\w+|how|th\\w+"
-    "|as|so|and|but|or|because|since|until|once|see|love|tell|told|give|gave|to|for|of|with|at|by|from|before|after|now|yes|i|ok|okay"
-    "|please|next|time|meet|catch|bless|want|need|beg|like)",
+    "<NO_ORDER>": "(?:are|were|do|did|ha(?:ve|d|s)|(?:ca|wo)n't|can|could|will|would|shall|should|may|might|must|if"
+    "|wh\\w+|how|th\\w+|as|so|and|but|or|because|since|until|once|see|love|tell|told|give|gave|to|for|of"
+    "|with|at|by|from|before|after|now|yes|i|ok|okay|please|next|time|meet|catch|bless|want|need|beg"
+    "|like)",
 }
 #: A pattern, and how that is mostly said, with a ~ for a space at its end. Each of them is tried in turn, at any place.
 _RULES = r"""
@@ -73,7 +75,7 @@ _RULES = r"""
     \bwhen (?:it is |the )?(evening|morning|night)(?: is| comes| falls)\b => in the \1
     \b(?:in|on|at|with) (?=(?:every|each) (?!other)\w) =>
     \b(?:all|on|in) (?:the )?(morning|evening|night|day|afternoon)s\b => every \1
-    (?<=[a-z]) (?<!\b(?:is|at|by|of) )(?<!\b(?:the|for) )(?<!\b(?:come|till|each|high) )(?<!\b(?:until|every|after|about) )
+    (?<=[a-z]) (?<!'s )(?<!\b(?:is|at|by|of) )(?<!\b(?:the|for) )(?<!\b(?:come|till|each|high) )(?<!\b(?:until|every|after|about) )
         (?<!\b(?:before|around) )(?=<MARK>(?:\W*$| (?:ok|okay|please)\b)) => ~at~
     \bbefore ((?:an|one|half an|two|another) hours?)\b(?: (?:is|be|has|have) (?:gone|passed|run|over|up|out))? => in \1
     \buntil that\b => until
@@ -150,6 +152,8 @@ _RULES = r"""
     \b(?:chill|hang (?:around|about|out)|stick around|camp|loiter|lurk|settle|park yourself|plant yourself)
         [ ](?=here|there|until|for|by|in|at) => wait~
     \b(?:save|hold|keep) (?=(?:my|our|this|the) (?:place|spot|seat|table|position)\b) => guard~
+    \b<NOT> let me (?:over)?sleep (?:past|beyond|after|longer than|until)~ => wake me at~
+    (?<!\w)'?til\b => until
     \b(wait|stay|remain) (?:up|down|out|over|in|back) (?=here|there) => \1~
     (?:^|(?<=so )|(?<=[,;:-] )|(?<=and ))you (?=(?:just )?(?:wait|stay|remain|hold|hang|guard|keep watch)\b) =>
     \bfor <THEY> to (?:come|arrive|return|(?:get|be) (?:here|back)|show up)\b => until \g<who> comes
@@ -175,8 +179,9 @@ _CLOCK = r"third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth"
 _HOURS = dict(zip(_CLOCK.split("|"), NUMBERS_TEXT.split()[2:], strict=True))
 #: "At the ninth hour", "when the noon bell sounds".
 _AT_HOUR = re.compile(
-    rf"(?i)\bthe (?P<hour>{_CLOCK}) (?:hour|bell)\b|\bwhen (?:it )?is (?P<h>{_NAMED['<MARK>']})\b|\bwhen (?:the )?(?P<g>{_NAMED['<MARK>']})"
-    r" (?:is(?: here)?|comes)\b|\bwhen the (?P<b>noon|midnight|midday)(?: bell)? (?:bell )?(?:sounds|rings|tolls|strikes)\b"
+    rf"(?i)\bthe (?P<hour>{_CLOCK}) (?:hour|bell)\b|\bwhen (?:it )?is (?P<h>{_NAMED['<MARK>']})\b"
+    rf"|\bwhen (?:the )?(?P<g>{_NAMED['<MARK>']}) (?:is(?: here)?|comes)\b|\bwhen the (?P<b>noon|midnight"
+    rf"|midday)(?: bell)? (?:bell )?(?:sounds|rings|tolls|strikes)\b"
 )
 _AGAIN = "(?= (?:every|each|daily|nightly))"
 _THING, _BEEN = "(?:the|my|our|all|every|this) [\\w' -]+?", r"\w+ed|fed|lit|swept|wound"
@@ -187,11 +192,11 @@ _MAKE_SURE = tuple(
         rf"(?:^|(?<=[,.;!] ))(?:could|can|may|would|might) (?P<thing>{_THING}) be (?:kept )?(?P<done>{_BEEN}){_AGAIN}",
         rf"\bI(?: would|'d)? (?:want|need|like) (?P<thing>{_THING}) (?:to be )?(?P<done>{_BEEN}){_AGAIN}",
         rf"(?:^|(?<=[,.;!] ))(?P<thing>{_THING}) (?:wants?|needs?) (?P<done>\w+ing){_AGAIN}(?=.*\b(?:(?:can|could|would|will) you|please)\b)",
-        rf"\b(?:make sure|see to it|see|be sure|ensure|take care)(?: that)? (?P<thing>{_THING}) (?:is|are|be|gets?|stays?) (?:always )?"
-        r"(?P<done>\w+)",
+        rf"\b(?:make sure|see to it|see|be sure|ensure|take care)(?: that)? (?P<thing>{_THING}) (?:is|are|be|gets?"
+        rf"|stays?) (?:always )?(?P<done>\w+)",
         rf"\blet (?P<thing>{_THING}) be (?:kept )?(?P<done>{_BEEN})\b",
-        r"\bI(?: would|'d)? (?:wish|want|need|like|love|have) to be (?P<done>woken|awakened|roused|reminded|told|called|fetched|warned"
-        r"|notified|nudged|alerted)(?: up)?(?P<thing>)\b",
+        r"\bI(?: would|'d)? (?:wish|want|need|like|love|have) to be (?P<done>woken|awakened|roused|reminded|told|called"
+        r"|fetched|warned|notified|nudged|alerted)(?: up)?(?P<thing>)\b",
     )
 )
 

@@ -49,45 +49,42 @@ class Clause(Struct, frozen=True):
 
 _PLACE_WORDS = r"(?:(?:the|my|your|our|his|her|this|that) )?(?P<place>[\w'-]+(?: [\w'-]+){0,3}?)"
 _NO_PLACE = (
-    r"(?!(?:back|ease|peace|rest|once|least|all|bed|sleep|hell|war|work|me|us|it|you|life|touch|trouble|love"
-    r"|time|grips|terms|think|see|mind|blows|know|light)\b)"
+    r"(?!(?:back|ease|peace|rest|once|least|all|bed|sleep|hell|war|work|me|us|it|you|life|touch|trouble|love|time|grips"
+    r"|terms|think|see|mind|blows|know|light)\b)"
 )
 _AT = (
-    r"(?:at|to|in|into|by|near|outside|inside|behind|under|on|beside|beneath|next to|below|above|before|within|beyond|against"
-    rf"|over by|over at|down at|down by|up at|up by|round at) {_NO_PLACE}{_PLACE_WORDS}"
+    rf"(?:at|to|in|into|by|near|outside|inside|behind|under|on|beside|beneath|next to|below|above|before|within|beyond"
+    rf"|against|over by|over at|down at|down by|up at|up by|round at) {_NO_PLACE}{_PLACE_WORDS}"
 )
 _GOES_ON = (
-    r"(?:, .*|,? (?:(?:and|so|for|because|where|with|or|then|I|I'll|I've|need|since|as)\b|to (?:see|talk|speak|meet|help|get|fetch|collect|pick|eat"
-    r"|dine|drink|finish|sing|play|dance|have|listen|watch|learn|show|tell|work|pay)\b).*)?"
+    r"(?:, .*|,? (?:(?:and|so|for|because|where|with|or|then|I|I'll|I've|need|since|as)\b|to (?:see|talk|speak|meet"
+    r"|help|get|fetch|collect|pick|eat|dine|drink|finish|sing|play|dance|have|listen|watch|learn|show|tell|work"
+    r"|pay)\b).*)?"
 )
 _REMIND = re.compile(
-    r"(?i)(?:(?:remind|nudge|prod|poke|nag) (?:me|us)(?: again)?"
-    r"|(?:give|send) (?:me|us) a (?:nudge|poke|prod)"
-    r"|(?:(?:give|send|set) (?:me |us )?|(?:(?:can|could|may) )?I(?: will|'ll|'d| would)?"
-    r" (?:need|want|like|get|have) )a reminder|I need reminding"
-    r"|don't let me forget|(?:make sure|see to it) (?:that )?I (?:don't forget|remember|do not forget))"
-    r"[,:]?(?: (?:of|about|bout|that|to|2)\b)?[,:]?(?: (?P<what>.*))?"
+    r"(?i)(?:(?:remind|nudge|prod|poke|nag) (?:me|us)(?: again)?|(?:give|send) (?:me|us) a (?:nudge|poke|prod)"
+    r"|(?:(?:give|send|set) (?:me |us )?|(?:(?:can|could|may) )?I(?: will|'ll|'d| would)? (?:need|want|like|get"
+    r"|have) )a reminder|I need reminding|don't let me forget|(?:make sure|see to it) (?:that )?I (?:don't forget"
+    r"|remember|do not forget))[,:]?(?: (?:of|about|bout|that|to|2)\b)?[,:]?(?: (?P<what>.*))?"
 )
 _WAKE = re.compile(
-    r"(?i)(?:(?:wake|rouse|awaken|get) (?:me|us)(?: up)?|shake (?:me|us) awake"
-    r"|give (?:me|us) a wake-?up call)\b(?: from [\w ]+?)?(?:,? (?:and|so|or|to|for|we|I|I'm|it|it's) .*)?"
+    r"(?i)(?:(?:wake|rouse|awaken|get) (?:me|us)(?: up)?|shake (?:me|us) awake|give (?:me"
+    r"|us) a wake-?up call)\b(?: from [\w ]+?)?(?:,? (?:and|so|or|to|for|we|I|I'm|it|it's) .*)?"
 )
 _KNOW = re.compile(
-    r"(?i)(?:(?:come |go )?(?:and )?(?:let (?:me|us) know|(?:tell|warn|alert|notify|inform|call|ping|nudge"
-    r"|poke|tap|buzz|text|message|msg|page|hail|ring|fetch|get"
-    r"|find|wake"
-    r"|signal|summon|wave|grab|hail|kick|show) (?:me|us)(?: over| down)?|send (?:for me|me word)|give (?:me|us) a"
-    r" (?:shout|nod|sign|word|call|wave|holler"
-    r"|nudge|poke|knock|prod|tap|buzz|ring|yell|shake|heads[ -]?up)|drop (?:me|us) a (?:line|note|word)"
-    r"|I(?: really| must)?(?: (?:want|need|have)| would like|'d like|'d love|(?<=must))(?: to)? (?:know|be told"
-    r"|hear(?: (?:of|about) it)?)"
-    r"|(?:shout|yell|call out|sing out|holler)(?: (?:for|at|to) (?:me|us))?|say (?:so|something)))"
-    r"(?: (?:up|quietly|at once|right away|immediately|straight away|please))*"
+    r"(?i)(?:(?:come |go )?(?:and )?(?:let (?:me|us) know|(?:tell|warn|alert|notify|inform|call|ping|nudge|poke|tap"
+    r"|buzz|text|message|msg|page|hail|ring|fetch|get|find|wake|signal|summon|wave|grab|hail|kick|show) (?:me"
+    r"|us)(?: over| down)?|send (?:for me|me word)|give (?:me|us) a (?:shout|nod|sign|word|call|wave|holler|nudge|poke"
+    r"|knock|prod|tap|buzz|ring|yell|shake|heads[ -]?up)|drop (?:me|us) a (?:line|note|word)|I(?: really"
+    r"| must)?(?: (?:want|need|have)| would like|'d like|'d love|(?<=must))(?: to)? (?:know|be told|hear(?: (?:of"
+    r"|about) it)?)|(?:shout|yell|call out|sing out|holler)(?: (?:for|at|to) (?:me|us))?|say (?:so"
+    r"|something)))(?: (?:up|quietly|at once|right away|immediately|straight away|please))*"
 )
 #: What a call is for: "ping me in ten minutes, the oven is on". "Tell me the truth" is no call.
 _FOR_WHAT = re.compile(
-    rf"(?i)(?!I\b){_KNOW.pattern.removeprefix('(?i)')}(?: (?:again|then|once more))*(?P<link>[,:;.-]* (?:to|that|about|of|for|because|since|so(?: that)?|or|lest|as)\b"
-    r"|,| -|(?<!tell me)(?= (?:I|I'm|I've|I'll|I'd|my|our|the|have|need|going|gotta|don't|time|it's|we|we're|he|she|they)\b)),? (?P<what>.+)"
+    rf"(?i)(?!I\b){_KNOW.pattern.removeprefix('(?i)')}(?: (?:again|then|once more))*(?P<link>[,:;.-]* (?:to|that|about"
+    rf"|of|for|because|since|so(?: that)?|or|lest|as)\b|,| -|(?<!tell me)(?= (?:I|I'm|I've|I'll|I'd|my|our|the|have"
+    rf"|need|going|gotta|don't|time|it's|we|we're|he|she|they)\b)),? (?P<what>.+)"
 )
 _CALLS = re.compile(
     r"(?i)(?:let|ping|nudge|poke|tap|buzz|text|message|msg|alert|notify|give|drop|shout|yell|holler|call|signal"
@@ -98,63 +95,71 @@ _KNOW_THAT = re.compile(
 )
 _WHOM = rf"(?P<whom>him|her|them|{NOBODY}{NAME})"
 _TELL = re.compile(
-    rf"(?i)(?:(?:tell|inform|warn|remind|ask|wish|message|text|acquaint|advise|notify|assure|bid|alert|charge|command|order|urge|beg) {_WHOM}|let {_WHOM.replace('whom', 'known')} know"
-    rf"|(?:give|pass)(?! on\b| along\b) {_WHOM.replace('whom', 'given')} (?:the|my|this|a) (?:message|word)"
-    rf"|(?:say|whisper|explain|mention|report|announce|make (?:it )?known|(?:pass|bear|take|carry|bring|send|give|relay|deliver|convey|get)(?: (?:it|this"
-    rf"|that|the|my|a)? ?(?:words?|message|news|tidings|note)?)?(?: on| along)?) to {_WHOM.replace('whom', 'said')})"
-    r"(?:[,:]|\b)(?: (?:that|to|of|about)\b)?[,:]? (?P<what>.+)"
+    rf"(?i)(?:(?:tell|inform|warn|remind|ask|wish|message|text|acquaint|advise|notify|assure|bid|alert|charge|command"
+    rf"|order|urge|beg) {_WHOM}|let {_WHOM.replace('whom', 'known')} know|(?:give|pass)(?! on\b"
+    rf"| along\b) {_WHOM.replace('whom', 'given')} (?:the|my|this|a) (?:message|word)|(?:say|whisper|explain|mention"
+    rf"|report|announce|make (?:it )?known|(?:pass|bear|take|carry|bring|send|give|relay|deliver|convey|get)(?: (?:it"
+    rf"|this|that|the|my|a)? ?(?:words?|message|news|tidings|note)?)?(?: on"
+    rf"| along)?) to {_WHOM.replace('whom', 'said')})(?:[,:]|\b)(?: (?:that|to|of|about)\b)?[,:]? (?P<what>.+)"
 )
 #: What is to be told was said before: "Her ring is here, so let her know when she comes."
-_TELL_IT = re.compile(rf"(?i)(?:tell {_WHOM}(?: so| that| this| it)?|let {_WHOM.replace('whom', 'known')} know(?: that| this| it)?)")
+_TELL_IT = re.compile(
+    rf"(?i)(?:tell {_WHOM}(?: so| that| this| it)?|let {_WHOM.replace('whom', 'known')} know(?: that| this| it)?)"
+)
 #: "If Ann comes, say that I am out."
 _SAY = re.compile(r"(?i)say (?:that )?(?P<what>(?!so\b|something|nothing|hello|hi\b).+)")
 _GREET = re.compile(
-    rf"(?i)(?:(?:say (?P<hello>hello|hi|hey|goodbye|good morning|good night|thank you|thanks|sorry"
-    rf"|happy birthday)|(?P<sorry>apologi[sz]e)) to {_WHOM}"
-    rf"|(?:give|send) {_WHOM.replace('whom', 'given')} my (?P<regards>regards|love|best(?: wishes)?|thanks"
-    rf"|greetings|apologies)"
-    rf"|(?P<greet>greet|thank) {_WHOM.replace('whom', 'known')})(?: (?:from|for) me)?(?: for (?P<thanks>.+))?"
+    rf"(?i)(?:(?:say (?P<hello>hello|hi|hey|goodbye|good morning|good night|thank you|thanks|sorry|happy birthday)"
+    rf"|(?P<sorry>apologi[sz]e)) to {_WHOM}|(?:give|send) {_WHOM.replace('whom', 'given')} my (?P<regards>regards|love"
+    rf"|best(?: wishes)?|thanks|greetings|apologies)|(?P<greet>greet|thank) {_WHOM.replace('whom', 'known')})(?: "
+    rf"(?:from|for) me)?(?: for (?P<thanks>.+))?"
 )
 _TO_SEE = r"(?:,? (?:and )?(?:to )?(?:see|find|meet|join|visit) (?:me|us))?"
 _BACK = r"(?: (?:to (?:me|us)\b|on(?= back)|back|home|over|down|up|along|round|around|out|here|again))*"
 _MEET = (
-    r"(?:(?:let's|let us|shall we|can we|could we) meet(?: up)?|(?:(?:come|go) (?:and )?)?(?:meet|join|find|visit|see|attend"
-    r"|wait for|await|(?:sit|stand|be|walk|eat|drink|talk) with|attend on|seek(?: out)?|look for)(?: with)? (?:me|us)(?: out)?|meet)(?: (?:up|again|here|there|back|for (?:an? )?\w+))*"
+    r"(?:(?:let's|let us|shall we|can we|could we) meet(?: up)?|(?:(?:come|go) (?:and )?)?(?:meet|join|find|visit|see"
+    r"|attend|wait for|await|(?:sit|stand|be|walk|eat|drink|talk) with|attend on|seek(?: out)?"
+    r"|look for)(?: with)? (?:me|us)(?: out)?|meet)(?: (?:up|again|here|there|back|for (?:an? )?\w+))*"
 )
 _DROP_IN = r"(?:(?:show|turn) up|(?:stop|drop|swing|come|pop|call)(?: by| in| round| over)?)(?: here| again)?(?: at)?"
 _BE = r"be(?: (?:right )?(?:back|here|there|waiting|ready)(?: (?:again|here))?)?"
 _COME = tuple(
     re.compile(rf"(?i){verb}(?: {_AT})?{_TO_SEE}{_GOES_ON}")
-    for verb in (rf"(?:come|return|get|go|walk|head|run|swing|slip|sneak|nip|step|wander|hop|drop|hurry|present yourself|appear)(?: and \w+(?: with (?:me|us))?)?{_BACK}", _BE, _MEET, _DROP_IN)
+    for verb in (
+        rf"(?:come|return|get|go|walk|head|run|swing|slip|sneak|nip|step|wander|hop|drop|hurry|present yourself|appear)(?: and \w+(?: with (?:me|us))?)?{_BACK}",
+        _BE,
+        _MEET,
+        _DROP_IN,
+    )
 )
 _VAGUE = re.compile(r"(?i)\b(?:some ?times?|some ?day|one (?:day|of these days)|eventually)\b")
 #: So long somebody waits who waits for now, in seconds.
 _NOW_SECONDS = 60.0
 _STAYS = (
-    r"(?:(?:wait|stay|remain|stand|hold(?: on)?|hang (?:on|about|around)|linger|sit|rest|keep(?= (?:here|by|at|to|still|in|near))|watch"
-    r"|keep watch|stand guard|keep still|stick|lie|park)(?: (?:fast|tight|still|put|close|down|guard|watch|quietly))*)"
+    r"(?:(?:wait|stay|remain|stand|hold(?: on)?|hang (?:on|about|around)|linger|sit|rest|keep(?= (?:here|by|at|to|still"
+    r"|in|near))|watch|keep watch|stand guard|keep still|stick|lie|park)(?: (?:fast|tight|still|put|close|down|guard"
+    r"|watch|quietly))*)"
 )
 _NOT_GO = r"(?:don't|do not|never) (?:you )?(?:move|go|leave|quit|stir|budge|wander|stray|run|walk|follow)"
 _HERE = (
-    rf"(?: (?:right|just|still|put|here|there|outside|inside|upstairs|downstairs|in this (?:spot|room|place"
-    rf"|position|post)|by the \w+"
-    rf"|for me|with (?:(?:the|my|your|our|this|that) (?:[a-z']+ )?)?\w+|on|off|away|forth|out|far|close|around"
-    rf"|from (?:the|this|that|my|your) \w+|(?:the|this|that|my|our|your) \w+(?: \w+)?"
-    rf"|anywhere|me|us|this (?:spot|room|place|position|post)|from here|a (?:bit|while|moment)|{_AT}))"
+    rf"(?: (?:right|just|still|put|here|there|outside|inside|upstairs|downstairs|in this (?:spot|room|place|position"
+    rf"|post)|by the \w+|for me|with (?:(?:the|my|your|our|this|that) (?:[a-z']+ )?)?\w+|on|off|away|forth|out|far"
+    rf"|close|around|from (?:the|this|that|my|your) \w+|(?:the|this|that|my|our|your) \w+(?: \w+)?|anywhere|me|us"
+    rf"|this (?:spot|room|place|position|post)|from here|a (?:bit|while|moment)|{_AT}))"
 )
 _WAIT = re.compile(
     rf"(?i)(?:{_STAYS}|be(?= (?:right )?(?:here|there|at|in)\b)|{_NOT_GO}){_HERE}*(?:,? (?:and|please|or) .*|, .*)?"
 )
 _PLACED = re.compile(
     r"(?i)\b(?:here|there|put|where you are|this (?:spot|room|place|position|post)|still|anywhere|move|budge|stir"
-    r"|with \w+|(?:in|out|up|down)side|\w+stairs|(?:don't|do not|never) (?:you )?(?:leave|quit|go)"
-    r"|(?:by|at|in|near|beside|behind|under|within|next to|from|on) (?:the|this|that|my|your|our)) ?\b"
+    r"|with \w+|(?:in|out|up|down)side|\w+stairs|(?:don't|do not|never) (?:you )?(?:leave|quit|go)|(?:by|at|in|near"
+    r"|beside|behind|under|within|next to|from|on) (?:the|this|that|my|your|our)) ?\b"
 )
 #: Until the asker is back, however it is said.
 AWAY = re.compile(
-    r"(?i),? ?\b(?:(?:until|till|'?til|while|whilst) I(?! (?:came|was|got|had|went|returned|left)\b)(?:'m (?:gone|away|out|back)(?= (?:tell|say|let|ask)\b)"
-    r"|(?:'m|'ve)?\b[^,.!?]*)"
-    r"|(?:for|in|during|after|(?:up)?on) my (?:absence|return))"
+    r"(?i),? ?\b(?:(?:until|till|'?til|while|whilst) I(?! (?:came|was|got|had|went|returned|left)\b)(?:'m (?:gone|away"
+    r"|out|back)(?= (?:tell|say|let|ask)\b)|(?:'m|'ve)?\b[^,.!?]*)|(?:for|in|during|after|(?:up)?on) my (?:absence"
+    r"|return))"
 )
 _GUARDS = re.compile(
     r"(?i)(?:watch|guard|mind|protect|look after|keep an eye on|take care of|keep watch over) (?P<what>.+)"
@@ -178,12 +183,16 @@ def _reminding(clause: Clause) -> Asked | None:
     found = _REMIND.fullmatch(clause.text) or _KNOW_THAT.fullmatch(clause.text) or _FOR_WHAT.fullmatch(clause.text)
     if found is None or re.match(r"(?i)(?:who|what|where|when|why|how|which|if|whether)\b", found["what"] or ""):
         return None
-    is_told = re.match(r"(?i)(?:tell|inform|show|find|get) .*(?:about|of|for)$", f"{clause.text[: found.start('what')].strip()}")
+    is_told = re.match(
+        r"(?i)(?:tell|inform|show|find|get) .*(?:about|of|for)$", f"{clause.text[: found.start('what')].strip()}"
+    )
     return None if is_told else Asked(GoalKind.REMIND, clause.when, to_listener(_WHY.sub("", found["what"] or "")))
 
 
 #: What is said behind what somebody is reminded of, and is no part of it.
-_WHY = re.compile(r"(?i),? (?:lest I|(?:and|as|because|since|for|so|or|but) (?:I|I'm|I'd|I'll|I've|it|we|else)\b(?!.*\bto\b$)).*")
+_WHY = re.compile(
+    r"(?i),? (?:lest I|(?:and|as|because|since|for|so|or|but) (?:I|I'm|I'd|I'll|I've|it|we|else)\b(?!.*\bto\b$)).*"
+)
 
 
 def _knowing(clause: Clause) -> Asked | None:
