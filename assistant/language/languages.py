@@ -104,9 +104,9 @@ _WORD = re.compile(r"(?<![\w'\u2019@.-])[A-Za-z0-9]+(?:['\u2019][A-Za-z]+)?(?![\
 _WH = r"(?:what|where|who|how|when)(?:['\u2019]s)?|whose|which|whom|why|any(?:thing|one|body)?"
 _PRONOUN = r"(?:you|I|he|she|it|they|we)"
 _AUXILIARY = (
-    rf"(?:(?:is|are|am|was|were|isn't|aren't)\s+(?:{_PRONOUN}|the|that|this|there|your|my|any(?:one|body|thing)?)"
-    rf"|(?:do|does|did|can|could|will|would|shall|should|may|have|has|had|don't|didn't|doesn't|haven't|can't|won't)"
-    rf"\s+(?:{_PRONOUN}|any(?:one|body)))"
+    rf"(?:(?:is|are|am|was|were|isn't|aren't)\s+(?:{_PRONOUN}|the|that|this|there|your|my|any(?:one|body|thing)?)|(?:do"
+    rf"|does|did|can|could|will|would|shall|should|may|have|has|had|don't|didn't|doesn't|haven't|can't"
+    rf"|won't)\s+(?:{_PRONOUN}|any(?:one|body)))"
 )
 #: What may stand before a question: a call, a sigh, a link. One more word may be the name of the person who is asked.
 _BEFORE = (

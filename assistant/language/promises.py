@@ -160,18 +160,15 @@ _DENIED = re.compile(
 )
 #: What is said of oneself in these words is no promise, whenever it is to be.
 _HARMLESS_WORDS = r"""
-    miss|say|admit|think|know|believe|bet|wager|confess|grant|own|allow|hope|want|love|like|need|hear|find out|eat|drink
-    have(?! (?:it|them|your)\b|.*\b(?:ready|done|made|mended|waiting|finished)\b)
-    be (?!there|here|back|at|waiting|ready|in)
-    see(?! (?:to|that)\b)|sleep|rest|go to (?:bed|sleep)|go home|take (?:my|a|some)|dream|wonder|forget|regret|spare
-    stick|keep (?:my|it|that|to)|put it|suppose|expect|remain|stay|live|die|grow
-    pass(?! (?:it|that|this|your|the|on|my)\b)
-    give (?:it|that) (?:a|some) thought
+    miss|say|admit|think|know|believe|bet|wager|confess|grant|own|allow|hope|want|love|like|need|hear|find out|eat
+    drink|have(?! (?:it|them|your)\b|.*\b(?:ready|done|made|mended|waiting|finished)\b)
+    be (?!there|here|back|at|waiting|ready|in)|see(?! (?:to|that)\b)|sleep|rest|go to (?:bed|sleep)|go home
+    take (?:my|a|some)|dream|wonder|forget|regret|spare|stick|keep (?:my|it|that|to)|put it|suppose|expect|remain|stay
+    live|die|grow|pass(?! (?:it|that|this|your|the|on|my)\b)|give (?:it|that) (?:a|some) thought
     ask (?:you )?(?:again|that|why)|try|(?:bake|cook|brew|pour)(?!.*\byou\b)|start|begin|stop|get (?:up|to bed|old)
     look forward|feel|enjoy|manage|survive|sit|lie|thank you
-    tell you (?:what|a|this|one|that|something|the truth|why|how)
-    not|never|won't|meet (?:someone|a|my)|remember|finish|retire|leave(?! (?:the|it|your|a|my))|close|shut|depart
-    turn in|lie down|work|buy(?!.*\byou\b)
+    tell you (?:what|a|this|one|that|something|the truth|why|how)|not|never|won't|meet (?:someone|a|my)|remember|finish
+    retire|leave(?! (?:the|it|your|a|my))|close|shut|depart|turn in|lie down|work|buy(?!.*\byou\b)
 """
 _HARMLESS = re.compile(rf"(?i)^(?:{one_of(_HARMLESS_WORDS)})\b")
 _FAREWELL = re.compile(r"(?i)^(?:be (?:glad|happy) to )?see (?:you|me)(?: again)?\b")
@@ -267,23 +264,20 @@ def _is_later(said: str, wish: str, *, is_vow: bool) -> bool:
 _YES_WORDS = r"""
     gladly|happily|willingly|of course|as you (?:wish|like|say|will|please)|very well|certainly|surely|sure(?: thing)?
     with (?:great )?pleasure|by all means|no (?:problem|trouble)(?: at all)?|all right|alright|okay|ok|agreed|done
-    so be it
-    it's a (?:deal|promise|bargain)|deal|absolutely|naturally|right you are|rest assured|be assured
-    (?:never|have no) fear
-    fine|at your service|right away|at once|I hear and obey|as good as done|that (?:I|we) (?:will|shall)|happy to
-    consider it done|it (?:shall|will) be done|leave (?:it|that) (?:to|with) me|I can do that
-    that can be (?:done|arranged)
-    I promise|I swear|I give you my word|(?:you have )?my word(?: on it)?|indeed(?: I will)?|understood|right
-    (?:you (?:can|may) )?(?:count|depend|rely) (?:up)?on (?:me|it|that)|I(?:'ll| will| shall) do (?:it|that|so|my best)
+    so be it|it's a (?:deal|promise|bargain)|deal|absolutely|naturally|right you are|rest assured|be assured
+    (?:never|have no) fear|fine|at your service|right away|at once|I hear and obey|as good as done
+    that (?:I|we) (?:will|shall)|happy to|consider it done|it (?:shall|will) be done|leave (?:it|that) (?:to|with) me
+    I can do that|that can be (?:done|arranged)|I promise|I swear|I give you my word|(?:you have )?my word(?: on it)?
+    indeed(?: I will)?|understood|right|(?:you (?:can|may) )?(?:count|depend|rely) (?:up)?on (?:me|it|that)
+    I(?:'ll| will| shall) do (?:it|that|so|my best)
     (?:it is|it's|'tis|it would be|it will be) (?:my|a) (?:pleasure|honou?r)|I(?:'m| am) (?:on it|at your service)
     I (?:won't|will not|shall not) (?:forget|fail|let you down)|I(?:'ll| will) remember
     you may be sure(?: of it| of that)?
 """
 _I_DO = r"""
-    do|see to|remember|remind|tell|wait|stay|be (?:there|here|back|at|waiting|ready|glad|happy|sure)|come|meet|mind|keep
-    let|wake|pass|give|not forget|gladly|certainly|surely|indeed|of course|make sure|watch|look after|take care|bear
-    hold
-    water|feed|light|sweep|tend|guard|return|ask|warn|stoke|clean|check|wind|dust|polish
+    do|see to|remember|remind|tell|wait|stay|be (?:there|here|back|at|waiting|ready|glad|happy|sure)|come|meet|mind
+    keep|let|wake|pass|give|not forget|gladly|certainly|surely|indeed|of course|make sure|watch|look after|take care
+    bear|hold|water|feed|light|sweep|tend|guard|return|ask|warn|stoke|clean|check|wind|dust|polish
 """
 _SIGH = r"(?:(?:oh|ah|well|why|then|and|h+m+|dear|my (?:dear|friend|lord|lady)|good|but|right)[,!.]* )*"
 _GOES_ON = (

@@ -17,18 +17,17 @@ _NO_NAME = r"""
     men|women|children|folk|some|many|most|all|both|will|would|can|could|of|my|your|his|her|our|their|the|a|an|if|when
     where|why|how|that|this|don't|didn't|won't|can't|wouldn't|shall|usually|sometimes|please|and|but|or|so|as|than|once
     remind|tell|let|come|be|meet|wait|stay|give|wake|go|get|at|in|on|by|every|each|no|yes|only|ever|return|join|find
-    visit|remain|stand|hold|keep|mind|watch|guard|feed|sweep|water|light|check|clean|ask|say|warn|call|ping|nudge
-    next|tomorrow|tonight|before|after|until|till|until|from|now|ok|okay|thanks|well|oh|because|while
-    daily|nightly|hourly|shout|holler|yell|whistle|signal|wave|alert|notify|text|message|msg|poke|buzz|inform|hang|only
-    even|not|except|especially|here|there|later|soon|midnight|noon|dawn|dusk|say|bid|pass|leave|move|be|run|sorry|reminder|timer|alarm
+    visit|remain|stand|hold|keep|mind|watch|guard|feed|sweep|water|light|check|clean|ask|say|warn|call|ping|nudge|next
+    tomorrow|tonight|before|after|until|till|from|now|ok|okay|thanks|well|oh|because|while|daily|nightly|hourly|shout
+    holler|yell|whistle|signal|wave|alert|notify|text|message|msg|poke|buzz|inform|hang|even|except|especially|here
+    there|later|soon|midnight|noon|dawn|dusk|bid|pass|leave|move|run|sorry|reminder|timer|alarm
 """
 _MAY = "(?: could| would| can)?"
 _POLITE = one_of(
     r"""
-    (?:(?:would|do|you) (?:you )?)?mind(?= \w+ing\b)|please|kindly|now|then|well|oh|ok|okay|alright|all right|and|so|but
-    just|also|maybe|perhaps|yes|again|do(?! not\b)|right|great
-    thanks|thank you|fine|good|um|uh|er|anyway|actually|by the way|from now on|if possible|hey|in future|in the future
-    (?:could|can|might|can't|couldn't) you
+    (?:(?:would|do|you) (?:you )?)?mind(?= \w+ing\b)|please|kindly|now|then|well|oh|ok|okay|alright|all right|and|so
+    but|just|also|maybe|perhaps|yes|again|do(?! not\b)|right|great|thanks|thank you|fine|good|um|uh|er|anyway|actually
+    by the way|from now on|if possible|hey|in future|in the future|(?:could|can|might|can't|couldn't) you
     (?:will|would|won't|wouldn't) you(?! (?:still |also |ever )?be (?:there|here|at|in)\b)
     (?:possibly|perchance|be (?:able|willing|happy|free|prepared|open|up) (?:to|for)|by any chance)
     (?:if|when) (?:you|it)(?:'re| are| can| could| would| please| don't| do not| have| isn't| is not)[^,]{0,30},
@@ -43,31 +42,30 @@ _POLITE = one_of(
     (?:I'd|I would|it)[^,;:.!?]{0,40} if you (?:wouldn't|didn't|don't) mind|if you (?:wouldn't|didn't|don't) mind
     I (?:want|need|beg|ask|order|command|beseech) (?:of )?you(?: to)?
     I(?:'d| would) (?:like|love|prefer) (?:for )?you to|I have a favou?r to ask|I need a favou?r
-    (?:do|could you do) (?:me|us) (?:a|the|this|one|an?other)?(?: \w+)? ?favou?r(?: and)?
-    don't forget(?: to)?|remember(?: to)?|make sure(?! (?:that )?I\b)(?: (?:to|you|that you))?|see that you|try to
+    (?:do|could you do) (?:me|us) (?:a|the|this|one|an?other)?(?: \w+)? ?favou?r(?: and)?|don't forget(?: to)?
+    remember(?: to)?|make sure(?! (?:that )?I\b)(?: (?:to|you|that you))?|see that you|try to
     if you (?:would|could|please|can|will),|might you|feel free to|go ahead and
     I (?:would have|trust|charge|count on) you(?: to)?|your (?:task|job|duty) is to
     I(?:'d| would) (?:appreciate|love|like) (?:it )?if you{_MAY}
     (?:promise|swear)(?: (?:to )?me)?(?: (?:to|you'll|that you'll|that you will|you will))?
     (?:may|can|could|might) I (?:please )?(?:ask|trouble|get|bother|have) you (?:please )?to
     (?:is it|would it be) (?:possible|okay|ok|all right)(?: for you)? to
-    would it be too much(?: trouble)?(?: to ask(?: you)?)? to
-    you(?= (?:tell|say|let|give) (?:her|him|them)\b)|(?:somebody|someone|you) ought to
-    you will(?= (?:tend|mind|feed|wait|remind|meet|wake|tell)\b)|I (?:would|'d) have you|(?:while|as) I think of it
+    would it be too much(?: trouble)?(?: to ask(?: you)?)? to|you(?= (?:tell|say|let|give) (?:her|him|them)\b)
+    (?:somebody|someone|you) ought to|you will(?= (?:tend|mind|feed|wait|remind|meet|wake|tell)\b)
+    I (?:would|'d) have you|(?:while|as) I think of it
     you(?: (?:could|can|shall|should|might|must|have to|may|need to|had better)|'d better|'d(?! (?:be|have)\b))
     (?:I|it|we)(?:'d| would)(?! not\b| never\b) [^,;:.!?]{1,40} if you{_MAY}(?:'d)?
     (?:I|we) (?:only |just |rather |do )?(?:thought you (?:might|could)|(?:think|hope|wonder(?:ed)?(?: if)?|trust)(?: that)? you(?:'d| would| could| might| can))
-    one (?:more )?thing|a (?:small )?favou?r
-    be (?:good|kind) enough to|come and|go and|(?:how|what) about we|why don't (?:you|we)|how about(?: you)?|what about
-    (?:before|if) I forget
-    I almost forgot
+    one (?:more )?thing|a (?:small )?favou?r|be (?:good|kind) enough to|come and|go and|(?:how|what) about we
+    why don't (?:you|we)|how about(?: you)?|what about|(?:before|if) I forget|I almost forgot
 """.replace("{_MAY}", _MAY)
 )
 #: What a name without a comma stands before: "Ann could you", "ann remind me".
 _CALL_ENDS = r"""
     please|kindly|(?:could|can|would|will|won't) you|don't forget|remember|be sure|make sure|if you|I (?:want|need) you
-    remind|reminder|timer|alarm|set|tell|let|say|be|give|warn|ask|ping|poke|nudge|buzz|message|check|come (?:back|find|here)|meet (?:me|us)
-    wait (?:here|for|at|by)|stay (?:here|put|with|by|at)|hold|don't|I want|in \d+|\d+|when|if|once
+    remind|reminder|timer|alarm|set|tell|let|say|be|give|warn|ask|ping|poke|nudge|buzz|message|check
+    come (?:back|find|here)|meet (?:me|us)|wait (?:here|for|at|by)|stay (?:here|put|with|by|at)|hold|don't|I want
+    in \d+|\d+|when|if|once
 """
 #: "Cocks wake me at dawn." and "Guards watch the gate." call nobody.
 _DONE_BY_MANY = "wake|feed|water|light|guard|watch|tend|come|meet|wait|stay|mind|sweep|check|clean"
@@ -77,13 +75,11 @@ _LEAD = re.compile(
 )
 _FRIEND = r"(?:my )?(?:friend|dear|sir|madam|lad|love|mate|good \w+|old \w+)"
 _ENDS = r"""
-    please(?: and thank you)?|ok|okay|alright|all right|(?:will|would|could|can|won't) you(?: please)?|thanks(?: a lot)?
-    thank you|cheers
-    much appreciated|be a dear|don't (?:worry|fret)|never fear|fear not|of course
-    as (?:you wish|agreed|promised)
-    I (?:promise|swear|give you my word)|you have my word|mark my words|(?:up)?on my (?:word|honou?r)|if need be
-    if it(?:'s| is) no trouble|(?:and )?don't (?:forget|be late)|without fail|for sure|say|let's say
-    if possible|for me please
+    please(?: and thank you)?|ok|okay|alright|all right|(?:will|would|could|can|won't) you(?: please)?
+    thanks(?: a lot)?|thank you|cheers|much appreciated|be a dear|don't (?:worry|fret)|never fear|fear not|of course
+    as (?:you wish|agreed|promised)|I (?:promise|swear|give you my word)|you have my word|mark my words
+    (?:up)?on my (?:word|honou?r)|if need be|if it(?:'s| is) no trouble|(?:and )?don't (?:forget|be late)|without fail
+    for sure|say|let's say|if possible|for me please
     if you(?:'d)? (?:can|could|would|will|please|don't mind|like|may|wish|want|get a chance|be so kind|be so good|have a moment)
 """
 #: What is said at the end of a clause for politeness, or to somebody by name.
