@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from msgspec import Struct
 
@@ -20,7 +21,7 @@ from mud_assistant.assistant.language.later.clauses import (
     uncalled,
 )
 from mud_assistant.assistant.language.later.hours import NAME, NOBODY
-from mud_assistant.assistant.language.later.phrasing import QUOTED, filled_in, spelled_out, without_quotes
+from mud_assistant.assistant.language.later.phrasing import QUOTED, expected_in, filled_in, without_quotes
 from mud_assistant.assistant.language.later.plainly import plainly_put
 from mud_assistant.assistant.language.later.wishes import Asked, asked_in
 from mud_assistant.assistant.language.persons import to_first
@@ -67,7 +68,7 @@ _TELL_THEM = re.compile(rf"(?i){_PLEASE}(?:tell|ask|give|warn|inform|let) (?:her
 _WHEN_THEY = re.compile(
     r"(?i)\b((?:when(?:ever)?(?: next)?|once|if|as soon as|next time|should|until|till|'?til|before"
     r"|the moment)(?= (?:she|he|they)\b)|(?:when|once|if|should|next time) (?:you )?(?:see|meet|spot))(?: (?:she|he"
-    r"|they|her|him|them))\b"
+    r"|they|her|him|them))\b(?P<does> (?:does|is|do|has)(?=\W*$|,))?"
 )
 
 
@@ -83,26 +84,32 @@ def request_in(line: str) -> Asked | None:
     spoken_of = waited = expected = before = ""
     is_message = False
     for sentence in sentences_of(_TOLD_THEN.sub(r"\1. ", text)):
-        whole = spelled_out(sentence)
-        they = _WHEN_THEY.search(whole)
-        name = next(reversed(_A_NAME.findall(whole[: they.start()])), spoken_of) if they is not None else ""
-        asked = _in_sentence(_WHEN_THEY.sub(rf"\1 {name}", whole, count=1)) if name else None
-        asked = asked or _in_sentence(whole, before)
+        they = _WHEN_THEY.search(sentence)
+        front = sentence[: they.start()] if they is not None else ""
+        name = expected_in(front) or next(reversed(_A_NAME.findall(front)), spoken_of)
+        asked = _in_sentence(_WHEN_THEY.sub(partial(_named, name), sentence, count=1)) if they and name else None
+        asked = asked or _in_sentence(sentence, before)
+        small = f"{sentence[:1].lower()}{sentence[1:]}"
         who = waited or (expected if _TELL_THEM.match(sentence) else "")
         asked = asked or (_in_sentence(f"When {who} comes, {sentence}") if who else None)
         if asked is None and is_message and not sentence.endswith("?"):  # "Pass a message to Ann: the boat is in."
-            asked = _in_sentence(f"When {waited} comes, tell {waited} {sentence[:1].lower()}{sentence[1:]}")
+            asked = _in_sentence(f"When {waited} comes, tell {waited} {small}")
+        asked = asked or (_in_sentence(f"{before[:-1]}, {small}") if before else None)
         if asked is not None:
             return asked
         spoken_of, before = next(reversed(_A_NAME.findall(sentence)), spoken_of), sentence
-        found = find_when(whole) if _MESSAGE.search(whole) else None
+        found = find_when(sentence) if _MESSAGE.search(sentence) else None
         waits = found is not None and found[2].person
-        left = _MESSAGE_FOR.search(whole)
+        left = _MESSAGE_FOR.search(sentence)
         waited = spoken_of if waits in PRONOUNS else waits or (left["whom"] if left else "")
-        is_message = left is not None or (bool(waited) and _MESSAGE.search(whole) is not None)
+        is_message = left is not None or (bool(waited) and _MESSAGE.search(sentence) is not None)
         expected = spoken_of if _WILL_COME.search(sentence) else ""
     called = _LAST_CALL.search(line)
     return _staying_in(text) or (request_in(line[: called.start()]) if called is not None else None)
+
+
+def _named(name: str, they: re.Match[str]) -> str:
+    return f"{they[1]} {name}{' comes' if they['does'] else ''}"
 
 
 #: The speaker goes away for a while, without saying until when somebody is to stay.

@@ -154,24 +154,28 @@ _REPORTS = re.compile(
 
 
 _THEM = re.compile(r"(?i)\b(?:him|her|them)\b")
-_THEN = re.compile(r"(?i) then(?=\W*$)")
+#: What names no time and means one that was named before: "remind me", "come back then".
+_THEN = re.compile(
+    r"(?i)(?P<said>(?:remind|wake|tell|call|warn|ping|poke|nudge|let|alert|give) (?:me|us)(?: a \w+| know)?|.*(?= then\b))"
+    r"(?: then)?(?: when (?:it'?s|its|it is) (?:time|so)(?: to go)?)?(?: please)?"
+)
 
 
 def starts_of(sentence: str) -> Iterator[tuple[str, str]]:
     """Yield what stands before each place of a sentence where it may ask for something, and the sentence from there on.
 
-    What others said or asked is left out. A time that begins the sentence is said again.
+    What others said or asked is left out. A time that was named before is said again where it is meant.
     """
     at, first = 0, find_when(_plain(sentence))
     for start in (0, *(match.end() for match in _STARTS.finditer(sentence))):
         front, part = sentence[:start], sentence[start:]
         if not _REPORTS.search(sentence[at:start]):
             yield front, part
-            said_then = _THEN.sub("", part)
-            again = find_when(front) if (first and first[0] == 0) or said_then != part else None
+            then = _THEN.fullmatch(TAIL.sub("", _plain(part)))
+            again = find_when(front) if then or (first and first[0] == 0) else None
             is_of_them = again is not None and (again[2].person is None or _THEM.search(part) is not None)
             if again is not None and is_of_them and find_when(part) is None:
-                yield front, f"{front[again[0] : again[1]]}, {said_then}"
+                yield front, f"{front[again[0] : again[1]]}, {then['said'] if then else part}"
         at = start if start and sentence[start - 2] in ",;:!-" else at
 
 

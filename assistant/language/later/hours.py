@@ -107,7 +107,7 @@ COMES = (
     rf"|our) (?:threshold|door\w*)|sets? foot|joins?|awake|wakes?(?: up)?|near(?:by)?|(?:on|in|shows?|about)(?=\W*$"
     rf"|[,;:]| (?:remind|tell|ask|let|say|give|that|to|and|please)\b)|shows? (?:her|his|their) face)\b)(?: (?:(?:to"
     rf"|through|into|past|from|within|inside) (?:(?:the|this|that|these|those|your|my|our|see) )?\w+|finally|at last"
-    rf"|back|again|here|in|home|by|round|around|over|next|through|the (?:room|door|shop|house|inn|gate|hall|garden"
+    rf"|back|again|here|in|home|by|round|around|over|next|through|(?:the|this|that|your) (?:room|door|shop|house|inn|gate|hall|garden"
     rf"|tavern|village|bridge)|this way|(?:looking|asking|calling)(?: for (?:me|us|you))?)\b)*"
 )
 ONCE = (

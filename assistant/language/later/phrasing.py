@@ -52,17 +52,6 @@ _EXPECTED = re.compile(
     rf"|await(?:ing)?) (?P<whom>{NOBODY}{NAME})(?: [\w']+){{0,3}}?(?=,| and\b| -)|^(?P<late>{NOBODY}{NAME})(?:'s| is"
     rf"| should| will|'ll| might| may)(?: [\w']+){{0,3}}? (?:coming|due|way|here|back|arriv\w+|visit\w*|come)\b[^,]*,"
 )
-_SAID_BEFORE = re.compile(
-    r"(?i)(?:(?:okay|ok|so|well|now|right)[, ]+)*(?P<front>[^,;.!?]+)(?:[,;]| -) (?:so |and |then )*(?:please |(?:can"
-    r"|could|would|will) you (?:please )?)?(?:remind (?:me|us)(?: please| then)?|(?:tell|warn|call|ping|poke|nudge|let"
-    r"|alert) (?:me|us)(?: know)?(?: then|\W*$)|give (?:me|us) a (?:nudge|shout|poke|call|sign)(?: then)?|(?:tell|warn"
-    r"|call|ping|poke|nudge|let|alert) (?:me|us)(?: know)? when it(?:'?s| is) (?:time|so)(?: to go)?)\W*"
-)
-_WHEN_THEY = re.compile(
-    r"(?i)\b(when|once|if|as soon as|the moment|next time|should) (?:he|she|they)(?P<does> (?:does|is|do|has)\W*$)?"
-)
-
-
 QUOTED = re.compile(
     r"[\"\u201c][^\"\u201d]*[\"\u201d]?|\u2018[^\u2019]*\u2019(?!\w)|(?<!\w)'(?:[^']|(?<=\w)'(?=\w))+'(?!\w)"
 )
@@ -97,25 +86,10 @@ def as_mostly_put(clause: str) -> str:
     return clause
 
 
-def spelled_out(sentence: str) -> str:
-    """Return a sentence that says what and who is meant: "I leave at noon, remind me", "I wait for Ann; if she comes".
-
-    The first names the time before the wish, the other who is expected before "she".
-    """
-    before = _SAID_BEFORE.fullmatch(sentence)
-    if before is not None and (found := find_when(before["front"])) is not None and found[2].person is None:
-        begin, end, front = found[0], found[1], before["front"]
-        rest = f"{front[:begin]}{front[end:]}".strip(" ,")
-        return f"remind me {front[begin:end]}{f' that {rest}' if rest else ''}"
-    expected = _EXPECTED.search(sentence)
-    if expected is None:
-        return sentence
-    name, end = expected["whom"] or expected["late"], expected.end()
-
-    def named(match: re.Match[str]) -> str:
-        return f"{match[1]} {name}{' comes' if match['does'] else ''}"
-
-    return sentence[:end] + _WHEN_THEY.sub(named, sentence[end:], count=1)
+def expected_in(text: str) -> str:
+    """Return who is expected, as a text says it: "I wait for Ann"; empty for nobody."""
+    found = _EXPECTED.search(text)
+    return "" if found is None else found["whom"] or found["late"]
 
 
 _THING = re.compile(
@@ -135,6 +109,8 @@ _LINKS = re.compile(
 def filled_in(asked: Asked, front: str, said: str) -> Asked:
     """Return what is asked for with what "it", "them" and "there" stand for: something that was said before."""
     before = _LINKS.sub("", front.strip(" ,"))
+    if asked.when.person is None and (time := find_when(before)) is not None and time[2] == asked.when:
+        before = f"{before[: time[0]]}{before[time[1] :]}".strip(" ,")
     if asked.kind is GoalKind.TELL and asked.whom and not asked.what:
         return replace(asked, what=_LINKS.sub("", re.sub(r"(?i)^.*,? but ", "", before)))
     if asked.kind is GoalKind.REMIND and _OF_IT.fullmatch(asked.what) and _SPEAKS.search(before) and "?" not in before:

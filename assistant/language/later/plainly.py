@@ -32,7 +32,7 @@ _IS_OLD = re.compile(
 )
 _DONE_TEXT = """
     lit=light fed=feed swept=sweep wound=wind clean=clean tidy=tidy full=fill trimmed=trim woken=wake roused=rouse told=tell
-    nudged=nudge
+    nudged=nudge given=give rung=ring drawn=draw hung=hang put=put set=set kept=keep
 """
 #: Words in -ed and the like, and the verb of each that is not the word without it.
 _DONE = dict(pair.split("=") for pair in _DONE_TEXT.split())
@@ -54,7 +54,7 @@ _NAMED = {
 #: A pattern, and how that is mostly said, with a ~ for a space at its end. Each of them is tried in turn, at any place.
 _RULES = r"""
     \b(?:and|an) you (?=(?:see|meet|find|hear|spy)\b) => if you~
-    \bw/ ? => with~
+    (?<!\w)'?til\b|\buntil that\b => until
     @ ? => at~
     \bb (?=(?:at|here|there|back|by|in)\b) => be~
     (?<!\b(?:in|at|by) )(?<!\bafter )(?<!\bfor )\b2 (?!\w+s\b|(?:min|sec|hr|hour|day|week|pm|am|silver|gold|copper)
@@ -75,10 +75,9 @@ _RULES = r"""
     \bwhen (?:it is |the )?(evening|morning|night)(?: is| comes| falls)\b => in the \1
     \b(?:in|on|at|with) (?=(?:every|each) (?!other)\w) =>
     \b(?:all|on|in) (?:the )?(morning|evening|night|day|afternoon)s\b => every \1
-    (?<=[a-z]) (?<!'s )(?<!\b(?:is|at|by|of) )(?<!\b(?:the|for) )(?<!\b(?:come|till|each|high) )(?<!\b(?:until|every|after|about) )
+    (?<=[a-z]) (?<!'s )(?<!\b(?:is|at|by|of) )(?<!\b(?:the|for) )(?<!\b(?:come|till|each|high|past) )(?<!\b(?:until|every|after|about) )
         (?<!\b(?:before|around) )(?=<MARK>(?:\W*$| (?:ok|okay|please)\b)) => ~at~
     \bbefore ((?:an|one|half an|two|another) hours?)\b(?: (?:is|be|has|have) (?:gone|passed|run|over|up|out))? => in \1
-    \buntil that\b => until
     \bwhen the sun (?:is|stands) (?:at its )?(?:highest|high|overhead|zenith|height|peak)\b => at noon
     <AT>(?!<NO_ORDER>\b)([a-z]+) you (?!(?:are|have|were|will|would|should|could|can|at|when|in|soon|later|tomorrow|tonight|around
         |guys|know|said|told|did|do)\b) => \1~
@@ -87,7 +86,6 @@ _RULES = r"""
     <AT>(?:you )?not? (?=(?:go|leave|move|stir|wander|run|walk)\b)|\bdon't to~ => don't~
     \b(?:suffer|let|allow) me not (?:to )?forget\b => don't let me forget
     \blet (<THEY>|the \w+) be (?:told|informed|warned|made aware)\b => tell \1
-    \blet ((?:the|my|our|all) \w+(?: \w+)?) be given (\w+) => give \1 \2
     \b(?:put me in mind|(?:recall|bring|call)(?: it)?(?: back)? to (?:me|my (?:mind|memory))|(?:jog|refresh) my memory|prompt me
         |(?:make|send|give|set) me a (?:remind|remember)(?:er)?|bid me|make me (?:remember|think)|help me (?:to )?remember
         |speak to me(?= of)|mention to me|keep me mindful|(?:remember|recall) me)\b => remind me
@@ -96,13 +94,11 @@ _RULES = r"""
     \b(?:say|tell) to me\b,?:? => tell me to
     \btake care (?=the|my|our) => take care of~
     \blook (?=my|our) => look after~
-    \bmake (?=(?:ring|shine|burn|boil) the) =>
     \bgive water to\b => water
     \b(wake|call|tell|remind) up (me|us)\b => \1 \2 up
     \bI (?:want|need|would like|wish) that you (?=[a-z])|\b(?:is it|it is|it's) possible (?:to|that)~|\bI want (?:to )?ask you to~ => please~
     \bit (?:is|would be) possible (?=you\b) => can~
     (?<!\ba )\b(ping|poke|nudge|buzz) (?=(?:in|at|when|if)\b) => \1 me~
-    \b(can|could|will|would) you (\w+[^aeiou]|wait|keep|sleep)ing\b => \1 you \2
     \bI want that <THEY> knows?\b => tell \g<who>
     \blet it be known to ((?:[a-z]+ )?(?-i:[A-Z])\w+) => tell \1
     \b(tell|ask|inform|remind|warn|say) (?:to|for|at) (?=(?:him|her|them|me|us)\b|(?-i:[A-Z])\w) => \1~
@@ -126,11 +122,7 @@ _RULES = r"""
         |I(?: would|'d) (?:like|love) (?:to )?)(?:get|have|receive) a (?=reminder|nudge|wake|shout|heads) => give me a~
     \bwake up call\b => wake-up call
     \b(?:make sure|see to it|see) (?:that )?<THEY> (?:hears|knows|learns|is told|gets told)(?: that| about| of)? => tell \g<who> that
-    \b(?:hand|bring) (?=\w+ my (?:greetings|regards|love|thanks)) => give~
     (\b(?:remind|tell) me) next time we (?:meet|speak|talk) => \1 next time I'm here
-    \b((?:if|when|once) [A-Z]\w+ (?:comes|asks)(?: \w+){0,2}?(?: looking| asking)? for me), (?=I(?:'m| am| have|'ve| went)) => \1, tell her~
-    ^(I(?:'m| am|'ve| have|'ll)? [^.!?]*)[.!] (?=(?:(?:please|so|can you|could you) )?(?:remind|wake|tell|call|warn|ping|poke) me
-        (?: then)?\W*$) => \1,~
     ^(?:I have|here is|here's|this is) (?=(?:a|my|one) (?:message|note|word) for ) => take~
     \bhave <THEY> (?=wait|come|meet|bring|write|look|give|go|stay) => tell \g<who> to~
     \b((?:every|each) \w+),? you (?=(?!(?:are|were|have|can|will)\b)[a-z]+ (?:the|my|our|your|down|out|up)\b) => \1~
@@ -153,7 +145,6 @@ _RULES = r"""
         [ ](?=here|there|until|for|by|in|at) => wait~
     \b(?:save|hold|keep) (?=(?:my|our|this|the) (?:place|spot|seat|table|position)\b) => guard~
     \b<NOT> let me (?:over)?sleep (?:past|beyond|after|longer than|until)~ => wake me at~
-    (?<!\w)'?til\b => until
     \b(wait|stay|remain) (?:up|down|out|over|in|back) (?=here|there) => \1~
     (?:^|(?<=so )|(?<=[,;:-] )|(?<=and ))you (?=(?:just )?(?:wait|stay|remain|hold|hang|guard|keep watch)\b) =>
     \bfor <THEY> to (?:come|arrive|return|(?:get|be) (?:here|back)|show up)\b => until \g<who> comes
@@ -184,7 +175,7 @@ _AT_HOUR = re.compile(
     rf"|midday)(?: bell)? (?:bell )?(?:sounds|rings|tolls|strikes)\b"
 )
 _AGAIN = "(?= (?:every|each|daily|nightly))"
-_THING, _BEEN = "(?:the|my|our|all|every|this) [\\w' -]+?", r"\w+ed|fed|lit|swept|wound"
+_THING, _BEEN = "(?:the|my|our|all|every|this) [\\w' -]+?", r"\w+ed|fed|lit|swept|wound|given|rung|drawn|hung|put|set|kept"
 #: What is to be done, said of the thing: "make sure that the stove is lit", "the cat needs feeding every day, please".
 _MAKE_SURE = tuple(
     re.compile(f"(?i){pattern}")
