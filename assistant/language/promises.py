@@ -11,6 +11,7 @@ from functools import partial
 
 from msgspec import Struct
 
+from mud_assistant.assistant.events.goal import GoalKind
 from mud_assistant.assistant.language.languages import write_out
 from mud_assistant.assistant.language.later.clauses import (
     TAIL,
@@ -119,11 +120,6 @@ _LEAVING = re.compile(
     r"|have to |need to |want to )?(?:return|go|leave|fetch|get|bring|run|nip|pop|pee|use|speak|answer|grab|take|check"
     r"|feed|see|find|sell|buy|talk|call|change)|I (?:won't|shan't|will not) be|I(?:'ll| will) (?:only )?be)\b"
 )
-_STAYS = re.compile(
-    r"(?i)(?:(?:wait|stay|remain|stand guard|hang on|hold(?: on)?|keep watch|sit)(?: \w+){0,5}?(?: (?:here|there|put"
-    r"|still|for me|tight|guard|watch)| (?:by|with|at|in|near) (?:the|my|our) \w+)|don't (?:go|leave|move|wander"
-    r"|run)(?: away| off| anywhere)?|(?:watch|guard|mind|keep an eye on|look after) (?:my|the|our) \w+)\b"
-)
 
 
 def _in_sentence(sentence: str, before: str = "") -> Asked | None:
@@ -144,8 +140,11 @@ def _staying_in(text: str) -> Asked | None:
     if not _LEAVING.search(text):
         return None
     parts = (part for sentence in sentences_of(text) for _, part in starts_of(sentence))
-    stays = filter(None, (_STAYS.match(request_of(part)) for part in parts))
-    return next((_in_sentence(f"{one[0]} until I am back") for one in stays), None)
+    wishes = (re.split(r"[,.;!?-]+ |[.!?]$", _LEAVING.split(request_of(part))[0])[0].strip() for part in parts)
+    asked = (
+        _in_sentence(f"{wish} until I am back") for wish in wishes if wish.casefold() not in {"", "wait", "hold on"}
+    )
+    return next((one for one in asked if one is not None and one.kind is GoalKind.WAIT), None)
 
 
 _VOW = (

@@ -28,7 +28,7 @@ _EVENT = (
 )
 _SUBJECT = r"(?:(?:the|my|your|our|his|her|their|this|that|it|there|he|she|they|some\w+|any\w+)\b|(?-i:[A-Z])\w+\b)"
 _AT_EVENT = re.compile(
-    rf"(?i)(?:(?:{_CALLS})\b.*?|(?:{_STAYS})\b[^,]*?) {_EVENT}{_SUBJECT} \w+|{_EVENT}{_SUBJECT} \w[^,.!?]*, ?(?:please "
+    rf"(?i)(?:(?:{_CALLS})\b.*?|(?:{_STAYS})\b.*?) {_EVENT}{_SUBJECT} \w+|{_EVENT}{_SUBJECT} \w[^,.!?]*, ?(?:please "
     rf"|then |so )*(?:{_CALLS}|{_STAYS})\b"
 )
 #: Deeds that one may ask for later, and that a character cannot be made to do then.

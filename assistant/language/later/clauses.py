@@ -25,54 +25,38 @@ _NO_NAME = r"""
 _MAY = "(?: could| would| can)?"
 _POLITE = one_of(
     r"""
-    (?:(?:would|do|you) (?:you )?)?mind(?= \w+ing\b)|please|kindly|now|then|well|oh|ok|okay|alright|all right|and|so
-    but|just|also|maybe|perhaps|yes|again|do(?! not\b)|right|great|thanks|thank you|fine|good|um|uh|er|anyway|actually
-    by the way|from now on|if possible|hey|in future|in the future|(?:could|can|might|can't|couldn't) you
-    (?:will|would|won't|wouldn't) you(?! (?:still |also |ever )?be (?:there|here|at|in)\b)
-    (?:possibly|perchance|be (?:able|willing|happy|free|prepared|open|up) (?:to|for)|by any chance)
+    (?:(?:would|do|you) (?:you )?)?mind(?= \w+ing\b)|please|kindly|now|then|well|oh|ok(?:ay)?|al(?:l )?right|and|so|but|yet
+    just|also|maybe|perhaps|yes|again|do(?! not\b)|right|great|thanks|thank you|fine|good|um|uh|er|anyway|actually|hey
+    by the way|from (?:now|tomorrow) on|in (?:the )?future|if possible|possibly|perchance|by any chance|feel free to
+    (?:could|can|might|can't|couldn't) you|(?:will|would|won't|wouldn't) you(?! (?:still |ever )?be (?:there|here|at|in)\b)
+    (?:(?:are|would) you )?(?:be )?(?:able|willing|happy|free|prepared|open|up) (?:to|for)|go ahead and|come and|go and
     (?:if|when) (?:you|it)(?:'re| are| can| could| would| please| don't| do not| have| isn't| is not)[^,]{0,30},
-    (?:do you think|I wonder(?:ed)? if|I was (?:hoping|wondering if)|I hope) you (?:could|would|can|might)
-    (?:is there )?any way you (?:could|would|can|might)
-    (?:I'd|I would) (?:be (?:very |so |most )?(?:grateful|obliged|glad|happy)|(?:appreciate|love|like) it) if you{_MAY}
-    it(?:'d| would) be (?:great|nice|good|lovely|kind|wonderful|helpful|sweet) if you{_MAY}
-    (?:are|would) you (?:be )?able to|if I(?:'m| am) (?:still )?(?:here|around|about|online|awake)
-    (?:is there )?any chance you (?:could|would|can|might)
-    be (?:a dear|a darling|an angel|so kind|so good|sure|a good \w+|a friend|a pal)(?: (?:and|as to|to))?
-    (?:(?:would|could|will) you )?be (?:so|a|an|very|the|my)(?: \w+){1,2} (?:and|as to|to)\b
-    (?:I'd|I would|it)[^,;:.!?]{0,40} if you (?:wouldn't|didn't|don't) mind|if you (?:wouldn't|didn't|don't) mind
-    I (?:want|need|beg|ask|order|command|beseech) (?:of )?you(?: to)?
-    I(?:'d| would) (?:like|love|prefer) (?:for )?you to|I have a favou?r to ask|I need a favou?r
-    (?:do|could you do) (?:me|us) (?:a|the|this|one|an?other)?(?: \w+)? ?favou?r(?: and)?|don't forget(?: to)?
-    remember(?: to)?|make sure(?! (?:that )?I\b)(?: (?:to|you|that you))?|see that you|try to
-    if you (?:would|could|please|can|will),|might you|feel free to|go ahead and
-    I (?:would have|trust|charge|count on) you(?: to)?|your (?:task|job|duty) is to
-    I(?:'d| would) (?:appreciate|love|like) (?:it )?if you{_MAY}
-    (?:promise|swear)(?: (?:to )?me)?(?: (?:to|you'll|that you'll|that you will|you will))?
-    (?:may|can|could|might) I (?:please )?(?:ask|trouble|get|bother|have) you (?:please )?to
-    (?:is it|would it be) (?:possible|okay|ok|all right)(?: for you)? to
-    would it be too much(?: trouble)?(?: to ask(?: you)?)? to|you(?= (?:tell|say|let|give) (?:her|him|them)\b)
-    (?:somebody|someone|you) ought to|you will(?= (?:tend|mind|feed|wait|remind|meet|wake|tell)\b)
-    I (?:would|'d) have you|(?:while|as) I think of it
-    you(?: (?:could|can|shall|should|might|must|have to|may|need to|had better)|'d better|'d(?! (?:be|have)\b))
-    (?:I|it|we)(?:'d| would)(?! not\b| never\b) [^,;:.!?]{1,40} if you{_MAY}(?:'d)?
-    (?:I|we) (?:only |just |rather |do )?(?:thought you (?:might|could)|(?:think|hope|wonder(?:ed)?(?: if)?|trust)(?: that)? you(?:'d| would| could| might| can))
-    one (?:more )?thing|a (?:small )?favou?r|be (?:good|kind) enough to|come and|go and|(?:how|what) about we
-    why don't (?:you|we)|how about(?: you)?|what about|(?:before|if) I forget|I almost forgot
+    if you (?:would|could|please|can|will),|if I(?:'m| am) (?:still )?(?:here|around|about|online|awake)|I almost forgot
+    (?:do you think|(?:is there )?any (?:way|chance)) you (?:could|would|can|might)|might you
+    (?:I|we) (?:was |do |only |just )*(?:thought you (?:might|could)|(?:think|hop|wonder|trust)\w*(?: if| that)? you{_MAY}(?:'d)?)
+    (?:I|it|we)(?:'d| would)(?! not\b| never\b) [^,;:.!?]{1,40} if you(?:'d| wouldn't mind| didn't mind|{_MAY})
+    if you (?:wouldn't|didn't|don't) mind|be sure(?: to)?|be an? (?:dear|darling|angel|friend|pal|love|good \w+)(?: and)?
+    (?:(?:would|could|will) you )?be (?:so|a|an|very|the|my|good|kind)(?: \w+){0,2} (?:and|as to|to)\b
+    I (?:want|need|beg|ask|order|command|beseech|would have|trust|charge|count on)(?: of)? you(?: to)?|I'd have you
+    I(?:'d| would) (?:like|love|prefer) (?:for )?you to|I (?:have|need) a favou?r(?: to ask)?|a (?:small )?favou?r
+    (?:do|could you do) (?:me|us) (?:a|the|this|one|an?other)?(?: \w+)? ?favou?r(?: and)?|one (?:more )?thing|try to
+    don't forget(?: to)?|remember(?: to)?|make sure(?! (?:that )?I\b)(?: (?:to|you|that you))?|see that you
+    (?:promise|swear)(?: (?:to )?me)?(?: (?:to|you'll|that you'll|that you will|you will))?|(?:before|if) I forget
+    (?:may|can|could|might) I [^,;:.!?]{0,20}?you (?:please )?to|your (?:task|job|duty) is to|(?:while|as) I think of it
+    (?:is it|would it be) (?:possible|okay|ok|all right|too much)[^,;:.!?]{0,22}? to|you(?= (?:tell|say|let|give) (?:her|him|them)\b)
+    you will(?= (?:tend|mind|feed|wait|remind|meet|wake|tell)\b)|(?:how|what) about(?: we| you)?|why don't (?:you|we)
+    (?:somebody|someone|you)(?: (?:could|can|shall|should|might|must|have to|may|need to|had better|ought to)|'d better)
+    you'd(?! (?:be|have)\b)
 """.replace("{_MAY}", _MAY)
 )
-#: What a name without a comma stands before: "Ann could you", "ann remind me".
+#: What a name without a comma stands before: "Ann could you", "ann remind me"; "Cocks wake me at dawn." calls nobody.
 _CALL_ENDS = r"""
     please|kindly|(?:could|can|would|will|won't) you|don't forget|remember|be sure|make sure|if you|I (?:want|need) you
     remind|reminder|timer|alarm|set|tell|let|say|be|give|warn|ask|ping|poke|nudge|buzz|message|check
     come (?:back|find|here)|meet (?:me|us)|wait (?:here|for|at|by)|stay (?:here|put|with|by|at)|hold|don't|I want
-    in \d+|\d+|when|if|once
+    in \d+|\d+|when|if|once|wake|feed|water|light|guard|watch|tend|come|meet|mind|sweep|clean|polish|b
 """
-#: "Cocks wake me at dawn." and "Guards watch the gate." call nobody.
-_DONE_BY_MANY = "wake|feed|water|light|guard|watch|tend|come|meet|wait|stay|mind|sweep|check|clean"
-_LEAD = re.compile(
-    rf"(?i)(?:{_CALLED})?(?:(?!\d|(?:{one_of(_NO_NAME)})\b)[\w'-]+(?: (?-i:[A-Z])\w+)?(?:[,:!;-] ?|\.\.\. ?"
-    rf"| (?=(?:{one_of(_CALL_ENDS)})\b)|(?<!s) (?=(?:{_DONE_BY_MANY})\b)))?(?:(?:{_POLITE})\b[\s,:;!.-]*)*"
-)
+_LEAD = re.compile(rf"(?i)(?:{_CALLED})?(?:(?:{_POLITE})\b[\s,:;!.-]*)*")
 _FRIEND = r"(?:my )?(?:friend|dear|sir|madam|lad|love|mate|good \w+|old \w+)"
 _ENDS = r"""
     please(?: and thank you)?|ok|okay|alright|all right|(?:will|would|could|can|won't) you(?: please)?
@@ -122,28 +106,12 @@ def uncalled(line: str) -> str:
     if found is None or re.fullmatch(rf"(?i)(?:{one_of(_NO_NAME)})|much|lot|friend|you|there|then", found["name"]):
         return line
     name = re.escape(found["name"])
-    return (
-        re.sub(
-            rf"(?i),? ?\b{_FONDLY}{name}\b(?!')(?P<mark>[,:!;]? ?)(?P<time>(?:when|if|once|at|in|on|to|un|ti?ll?|that"
-            rf"|before|after|by|from|for|every|each|to\w+)\b)?",
-            _mark_of,
-            line,
-        )
-        .replace(" ?", "?")
-        .replace(" .", ".")
-        .strip(" ,")
-    )
-
-
-def _mark_of(found: re.Match[str]) -> str:
-    mark = found["mark"].strip()
-    is_inside = found.start() and found[0].startswith(",") and found["time"]
-    return f"{'' if is_inside else mark} {found['time'] or ''}" if found.start() else found["time"] or ""
+    return re.sub(rf"(?i)(?:^|,? ?)\b{_FONDLY}{name}\b(?!')", "", line).strip(" ,:;!")
 
 
 #: Where what is asked for may begin: behind a mark or a link, and at "could you", wherever that stands.
 _STARTS = re.compile(
-    r"(?i)[,;:!-]+ |\b(?:so|and|but|then|because|or) |(?<!what)(?<!who)(?<!how)(?<!why)(?<!when)(?<!where)(?<!that) (?="
+    r"(?i)[,;:!-]+ |\b(?:so|and|but|yet|then|because|or) |(?<!what)(?<!who)(?<!how)(?<!why)(?<!when)(?<!where)(?<!that) (?="
     r"(?:please|kindly|(?:could|would|can|will|might) you)\b)|\b(?:if|that|thought|think|hope|hoping|wonder|wondering"
     r"|wish|maybe|perhaps|so|glad|grateful) (?=you(?:'d|'ll| would| could| can| might| should| must| will)? [a-z])"
 )
@@ -156,8 +124,8 @@ _REPORTS = re.compile(
 _THEM = re.compile(r"(?i)\b(?:him|her|them)\b")
 #: What names no time and means one that was named before: "remind me", "come back then".
 _THEN = re.compile(
-    r"(?i)(?P<said>(?:remind|wake|tell|call|warn|ping|poke|nudge|let|alert|give) (?:me|us)(?: a \w+| know)?|.*(?= then\b))"
-    r"(?: then)?(?: when (?:it'?s|its|it is) (?:time|so)(?: to go)?)?(?: please)?"
+    r"(?i)(?P<said>(?:remind|wake|tell|call|warn|ping|poke|nudge|let|alert|give) (?:me|us)(?: a \w+| know)?"
+    r"|.*(?= then\b))(?: then)?(?: when (?:it'?s|its|it is) (?:time|so)(?: to go)?)?(?: please)?"
 )
 
 

@@ -50,8 +50,9 @@ AMOUNT = (
 )
 #: "In ten" is in ten minutes, where nothing follows that is counted.
 BARE = (
-    r"(?P<n>two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|forty|forty-five|fifty|[1-9]\d?)"
-    r"(?=\W*$|[,.!?;:](?!\d)| (?:please|would|will|could|can|okay|thanks|thank|then|to|that|about|and|tell|remind|so|because|for|or|I)\b)"
+    r"(?P<n>two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|forty|forty-five|fifty"
+    r"|[1-9]\d?)(?=\W*$|[,.!?;:](?!\d)| (?:please|would|will|could|can|okay|thanks|thank|then|to|that|about|and|tell"
+    r"|remind|so|because|for|or|I)\b)"
 )
 PART = "morning|afternoon|evening|night"
 MEAL = r"breakfast|lunch|dinner|supper|tea|bed"
@@ -107,8 +108,8 @@ COMES = (
     rf"|our) (?:threshold|door\w*)|sets? foot|joins?|awake|wakes?(?: up)?|near(?:by)?|(?:on|in|shows?|about)(?=\W*$"
     rf"|[,;:]| (?:remind|tell|ask|let|say|give|that|to|and|please)\b)|shows? (?:her|his|their) face)\b)(?: (?:(?:to"
     rf"|through|into|past|from|within|inside) (?:(?:the|this|that|these|those|your|my|our|see) )?\w+|finally|at last"
-    rf"|back|again|here|in|home|by|round|around|over|next|through|(?:the|this|that|your) (?:room|door|shop|house|inn|gate|hall|garden"
-    rf"|tavern|village|bridge)|this way|(?:looking|asking|calling)(?: for (?:me|us|you))?)\b)*"
+    rf"|back|again|here|in|home|by|round|around|over|next|through|(?:the|this|that|your) (?:room|door|shop|house|inn"
+    rf"|gate|hall|garden|tavern|village|bridge)|this way|(?:looking|asking|calling)(?: for (?:me|us|you))?)\b)*"
 )
 ONCE = (
     r"(?:(?:if and )?when(?:ever)?(?: next)?|once|if(?: ever)?|by the time|when and if|as soon as|(?:the )?(?:next"

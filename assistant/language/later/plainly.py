@@ -95,6 +95,7 @@ _RULES = r"""
     \btake care (?=the|my|our) => take care of~
     \blook (?=my|our) => look after~
     \bgive water to\b => water
+    \b(?:to )?make clean\b => clean
     \b(wake|call|tell|remind) up (me|us)\b => \1 \2 up
     \bI (?:want|need|would like|wish) that you (?=[a-z])|\b(?:is it|it is|it's) possible (?:to|that)~|\bI want (?:to )?ask you to~ => please~
     \bit (?:is|would be) possible (?=you\b) => can~
@@ -175,7 +176,10 @@ _AT_HOUR = re.compile(
     rf"|midday)(?: bell)? (?:bell )?(?:sounds|rings|tolls|strikes)\b"
 )
 _AGAIN = "(?= (?:every|each|daily|nightly))"
-_THING, _BEEN = "(?:the|my|our|all|every|this) [\\w' -]+?", r"\w+ed|fed|lit|swept|wound|given|rung|drawn|hung|put|set|kept"
+_THING, _BEEN = (
+    "(?:the|my|our|all|every|this) [\\w' -]+?",
+    r"\w+ed|fed|lit|swept|wound|given|rung|drawn|hung|put|set|kept",
+)
 #: What is to be done, said of the thing: "make sure that the stove is lit", "the cat needs feeding every day, please".
 _MAKE_SURE = tuple(
     re.compile(f"(?i){pattern}")

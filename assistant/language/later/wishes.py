@@ -82,16 +82,9 @@ _KNOW = re.compile(
 )
 #: What a call is for: "ping me in ten minutes, the oven is on". "Tell me the truth" is no call.
 _FOR_WHAT = re.compile(
-    rf"(?i)(?!I\b){_KNOW.pattern.removeprefix('(?i)')}(?: (?:again|then|once more))*(?P<link>[,:;.-]* (?:to|that|about"
-    rf"|of|for|because|since|so(?: that)?|or|lest|as)\b|,| -|(?<!tell me)(?= (?:I|I'm|I've|I'll|I'd|my|our|the|have"
-    rf"|need|going|gotta|don't|time|it's|we|we're|he|she|they)\b)),? (?P<what>.+)"
-)
-_CALLS = re.compile(
-    r"(?i)(?:let|ping|nudge|poke|tap|buzz|text|message|msg|alert|notify|give|drop|shout|yell|holler|call|signal"
-    r"|say something)\b"
-)
-_KNOW_THAT = re.compile(
-    r"(?i)(?:(?:let me know|tell me|call me|say)[,:]? (?:that|it(?:'?s| is) time to)|tell me to) (?P<what>.+)"
+    rf"(?i)(?!I\b){_KNOW.pattern.removeprefix('(?i)')}(?: (?:again|then|once more))*(?:[,:;.-]* (?:(?:to|that|because"
+    rf"|since|so(?: that)?|or|lest)\b|(?<!tell me )(?:about|of|for|as)\b)|,| -|(?<!tell me)(?= (?:I|I'm|I've|I'll|I'd"
+    rf"|my|our|the|have|need|going|gotta|don't|time|it's|we|we're|he|she|they)\b)),? (?P<what>.+)"
 )
 _WHOM = rf"(?P<whom>him|her|them|{NOBODY}{NAME})"
 _TELL = re.compile(
@@ -110,9 +103,9 @@ _TELL_IT = re.compile(
 _SAY = re.compile(r"(?i)say (?:that )?(?P<what>(?!so\b|something|nothing|hello|hi\b).+)")
 _GREET = re.compile(
     rf"(?i)(?:(?:say (?P<hello>hello|hi|hey|goodbye|good morning|good night|thank you|thanks|sorry|happy birthday)"
-    rf"|(?P<sorry>apologi[sz]e)) to {_WHOM}|(?:give|send) {_WHOM.replace('whom', 'given')} my (?P<regards>regards|love"
-    rf"|best(?: wishes)?|thanks|greetings|apologies)|(?P<greet>greet|thank) {_WHOM.replace('whom', 'known')})(?: "
-    rf"(?:from|for) me)?(?: for (?P<thanks>.+))?"
+    rf"|(?P<sorry>apologi[sz]e)) to {_WHOM}|(?:give|send|hand|bring) {_WHOM.replace('whom', 'given')} my "
+    rf"(?P<regards>regards|love|best(?: wishes)?|thanks|greetings|apologies)|(?P<greet>greet"
+    rf"|thank) {_WHOM.replace('whom', 'known')})(?: (?:from|for) me)?(?: for (?P<thanks>.+))?"
 )
 _TO_SEE = r"(?:,? (?:and )?(?:to )?(?:see|find|meet|join|visit) (?:me|us))?"
 _BACK = r"(?: (?:to (?:me|us)\b|on(?= back)|back|home|over|down|up|along|round|around|out|here|again))*"
@@ -145,7 +138,7 @@ _HERE = (
     rf"(?: (?:right|just|still|put|here|there|outside|inside|upstairs|downstairs|in this (?:spot|room|place|position"
     rf"|post)|by the \w+|for me|with (?:(?:the|my|your|our|this|that) (?:[a-z']+ )?)?\w+|on|off|away|forth|out|far"
     rf"|close|around|from (?:the|this|that|my|your) \w+|(?:the|this|that|my|our|your) \w+(?: \w+)?|anywhere|me|us"
-    rf"|this (?:spot|room|place|position|post)|from here|a (?:bit|while|moment)|{_AT}))"
+    rf"|this (?:spot|room|place|position|post)|from here|(?:for )?a (?:bit|while|moment|minute|second|sec)|an? (?:inch|hair|muscle)|{_AT}))"
 )
 _WAIT = re.compile(
     rf"(?i)(?:{_STAYS}|be(?= (?:right )?(?:here|there|at|in)\b)|{_NOT_GO}){_HERE}*(?:,? (?:and|please|or) .*|, .*)?"
@@ -180,13 +173,10 @@ def _reminding(clause: Clause) -> Asked | None:
         return Asked(GoalKind.REMIND, clause.when, WAKE_UP)
     if clause.when.person and (_KNOW.fullmatch(clause.text) or clause.text[:4].casefold() == "say "):
         return None  # "Nudge me when Ann comes."
-    found = _REMIND.fullmatch(clause.text) or _KNOW_THAT.fullmatch(clause.text) or _FOR_WHAT.fullmatch(clause.text)
+    found = _REMIND.fullmatch(clause.text) or _FOR_WHAT.fullmatch(clause.text)
     if found is None or re.match(r"(?i)(?:who|what|where|when|why|how|which|if|whether)\b", found["what"] or ""):
         return None
-    is_told = re.match(
-        r"(?i)(?:tell|inform|show|find|get) .*(?:about|of|for)$", f"{clause.text[: found.start('what')].strip()}"
-    )
-    return None if is_told else Asked(GoalKind.REMIND, clause.when, to_listener(_WHY.sub("", found["what"] or "")))
+    return Asked(GoalKind.REMIND, clause.when, to_listener(_WHY.sub("", found["what"] or "")))
 
 
 #: What is said behind what somebody is reminded of, and is no part of it.
@@ -204,7 +194,7 @@ def _knowing(clause: Clause) -> Asked | None:
     if clause.when.person:
         return Asked(GoalKind.TELL, clause.when, f"{clause.when.person} is here")
     is_when = re.match(r"(?i)when|once|as soon as", clause.said) is not None
-    is_told = clause.when.person is None and (is_when or _CALLS.match(clause.text) is not None)
+    is_told = is_when or re.match(r"(?i)(?:tell|inform|show|find|fetch|get|wake|hail|I|come|go)\b", clause.text) is None
     return Asked(GoalKind.REMIND, clause.when) if is_told else None
 
 
