@@ -90,11 +90,11 @@ class ToldNotes(Struct, frozen=True):
 
 
 _WHAT_HERE = re.compile(
-    r"(?i)\b(?:what|which (?:things|objects)|anything|something)\b[^?]*\b(?:you see|to see|there is|is there|lies?"
-    r"|stands|are (?:here|there)|around|have you here)\b|\bwhat(?:'s| is| are)? (?:in )?(?:here|(?:this|the) (?:room"
-    r"|place))|\bwhat (?:stuff|things|objects|else) [^?]*\bhere\b|\b(?:things|objects)\b[^?]*\b(?:here|room|place)\b"
-    r"|\bwhat (?:have |do |did )?you (?:got|have|keep)\b[^?]*\b(?:here|place|room|shop)\b|\blook (?:a)?round\b"
-    r"|\bdescribe (?:this|the) (?:room|place)"
+    r"(?i)\b(?:what|which (?:things|objects)|anything|something)\b[^?]*\b(?:you see|to see|there is|is there|lies?|"
+    r"stands|are (?:here|there)|around|have you here)\b|\bwhat(?:'s| is| are)? (?:in )?(?:here|(?:this|the) (?:room|"
+    r"place))|\bwhat (?:stuff|things|objects|else) [^?]*\bhere\b|\b(?:things|objects)\b[^?]*\b(?:here|room|place)\b"
+    r"|\bwhat (?:have |do |did )?you (?:got|have|keep)\b[^?]*\b(?:here|place|room|shop)\b"
+    r"|\blook (?:a)?round\b|\bdescribe (?:this|the) (?:room|place)"
 )
 _WAYS = re.compile(
     r"(?i)\b(?:which|what|how many) (?:ways?|exits?|doors?|paths?|directions?)\b|\bways? out\b|\bexits\b"
@@ -122,16 +122,16 @@ WAY_TOLD = "The way to "
 MAX_STEPS = 5
 #: A line that wants something done with a thing.
 _ORDER = re.compile(
-    r"(?i)^\W*(?:(?:please|kindly|be so kind and|can you|could you|would you|will you|\w+,)\W+)*(?:read|show|give|put"
-    r"|take|open|close|bring|hand|pass|look at|play|fetch|get|lend|use|light|ring|pick up)\b"
+    r"(?i)^\W*(?:(?:please|kindly|be so kind and|can you|could you|would you|will you|\w+,)\W+)*"
+    r"(?:read|show|give|put|take|open|close|bring|hand|pass|look at|play|fetch|get|lend|use|light|ring|pick up)\b"
 )
 #: What leads up or down without saying so.
 _STEPS, _STEEP = re.compile(r"(?i)\b(?:stairs?|steps|staircase|ladder)\b"), frozenset({"up", "down"})
 _ABOUT_SELF = re.compile(r"(?i)\b(?:your name|who are you|who you are|are you called|call you|introduce yourself)\b")
 _ABOUT_THEM = re.compile(r"(?i)\bmy name\W*\?|\b(?:who am I|who I am)\b|\bname\b.*\bof mine\b")
 _CARRYING = re.compile(
-    r"(?i)\b(?:carry(?:ing)?|carried|hold(?:ing)?|hands?|pockets?|bag|inventory|with you|on you)\b|\bwhat (?:do"
-    r"|have) you (?:have|got)\b"
+    r"(?i)\b(?:carry(?:ing)?|carried|hold(?:ing)?|hands?|pockets?|bag|inventory|with you|on you)\b"
+    r"|\bwhat (?:do|have) you (?:have|got)\b"
 )
 _WHO_HERE = re.compile(
     r"(?i)\bwho(?: else)?(?: is|'s| are)? (?:here|there|in (?:this|the) (?:room|place)|with (?:you|us)|around)\b"

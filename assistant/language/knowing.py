@@ -42,8 +42,8 @@ _MATTERS_TEXT = """
 _MATTERS = tuple(frozenset(word[:_STEM] for word in row.split()) for row in _MATTERS_TEXT.strip().split("\n"))
 #: What a question asks for, and what a fact that answers it has in it.
 _NUMBER = (
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|twenty|thirty|forty|fifty|hundred"
-    r"|thousand|half|penn(?:y|ies)|coins?|silver|gold|coppers?)\b"
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|twenty|thirty|forty|fifty|hundred|"
+    r"thousand|half|penn(?:y|ies)|coins?|silver|gold|coppers?)\b"
 )
 _TIME = r"\b(?:\w+days?|morning|noon|evening|night|years?|month|week|spring|summer|winter|ago)\b"
 _KINDS = tuple(
@@ -58,8 +58,8 @@ _KINDS = tuple(
 _OF_YOU = re.compile(r"(?i)\byour?\b")
 #: A question for who or what the character is: its first fact tells.
 _OF_ITSELF = re.compile(
-    r"(?i)\bwho are you\b|\bwhat (?:are|do) you(?: do| doing)?(?: here| for a living)?\s*\?|\b(?:about"
-    r"|introduce) yourself|\bwhat(?:'s| is) your (?:trade|job|work)\b"
+    r"(?i)\bwho are you\b|\bwhat (?:are|do) you(?: do| doing)?(?: here| for a living)?\s*\?"
+    r"|\b(?:about|introduce) yourself|\bwhat(?:'s| is) your (?:trade|job|work)\b"
 )
 
 

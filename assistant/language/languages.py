@@ -85,17 +85,18 @@ _SHORT_TEXT = """
     2moro=tomorrow 2morrow=tomorrow tonite=tonight 2nite=tonight wen=when abt=about tomorrows=tomorrow's
     yesterdays=yesterday's todays=today's cya=see_you wassup=what's_up sup=what's_up dunno=don't_know kinda=kind_of
     sorta=sort_of idk=I_don't_know lmk=let_me_know msg=message cn=can hes=he's shes=she's bak=back
-    mornin=morning nite=night l8r=later wil=will w8=wait teh=the hte=the kno=know nd=and n=and w=with tel=tell cos=because
-    adn=and gtg=I_must_go nxt=next comeback=come_back midnite=midnight 4get=forget 2day=today sry=sorry comin=coming goin=going lookin=looking waitin=waiting gunna=going_to
-    whenevr=whenever dnt=don't jst=just wld=would cld=could ppl=people rn=now gotcha=got_you thru=through luv=love
+    mornin=morning nite=night l8r=later wil=will w8=wait teh=the hte=the kno=know nd=and n=and w=with tel=tell
+    cos=because adn=and gtg=I_must_go nxt=next comeback=come_back midnite=midnight 4get=forget 2day=today sry=sorry
+    comin=coming goin=going lookin=looking waitin=waiting gunna=going_to whenevr=whenever dnt=don't jst=just wld=would
+    cld=could ppl=people rn=now gotcha=got_you thru=through luv=love
 """
 _SHORT = {short: long.replace("_", " ") for short, long in (pair.split("=") for pair in _SHORT_TEXT.split())}
 #: Sounds that stand for no word.
 _NOISES = frozenset({"lol", "lmao", "rofl", "haha", "hehe", "btw", "xd", "irl", "tbh"})
 #: Words on which a request hangs, and what is no slip of them.
 _MISTYPED_TEXT = """
-    remind minutes minute message tomorrow morning evening midnight tonight every everyday until before after please arrives
-    return returns when check feed back from keep come wait tell water light sweep about meet
+    remind minutes minute message tomorrow morning evening midnight tonight every everyday until before after please
+    arrives return returns when check feed back from keep come wait tell water light sweep about meet
 """
 _MISTYPED = _MISTYPED_TEXT.split()
 _NO_SLIPS = frozenset("minute minutes minuet message messages ever mourning arrive even eve".split())
@@ -134,7 +135,7 @@ def write_out(line: str) -> str:
 
 
 def _mended(word: str) -> str:
-    """Return a word that others hang on as it is meant: "remnd", "mintues", or without its vowels: "rmd"; else as is."""
+    """Return a word that others hang on as it is meant: "remnd", "mintues", without its vowels "rmd"; else as is."""
     typed = word.casefold()
     if len(typed) < _NO_VOWELS or typed in _MISTYPED or typed in _NO_SLIPS:
         return word

@@ -75,7 +75,7 @@ _WHEN_THEY = re.compile(
 
 #: A name at the end that no comma parts from the time before: "meet me at dawn sage".
 _LAST_CALL = re.compile(
-    r"(?i)(?:(?<=noon|dawn|dusk|.min|mins|back|here|hour)|(?<=morning|evening|minutes)|(?<=tonight)|(?<=night)) [a-z]+\W*$"
+    r"(?i)(?:(?<=noon|dawn|dusk|.min|mins|back|here|hour)|(?<=morning|evening|minutes)|(?<=night)) [a-z]+\W*$"
 )
 
 

@@ -16,8 +16,8 @@ _AND = re.compile(
 )
 #: What asks something for the asker, and is no part of what is to be told or remembered.
 _FOR_ASKER = re.compile(
-    r"(?i)(?:also )?(?:(?:could|would|can|will) you )?(?:remind|tell|wake|let|give|ping|poke|call|warn|get|fetch) (?:me"
-    r"|us)\b"
+    r"(?i)(?:also )?(?:(?:could|would|can|will) you )?(?:remind|tell|wake|let|give|ping|poke|call|warn|get|fetch)"
+    r" (?:me|us)\b"
 )
 #: What leaves out the verb that stands in the part before.
 _AT_A_TIME = re.compile(r"(?i)(?:again )?(?:in|at) ")

@@ -59,8 +59,8 @@ def known_words(*texts: str) -> frozenset[str]:
 DENIES = re.compile(r"(?i)\b(?:no|not|none|nothing|nor|never|without|cannot|isn|aren|don|doesn)\b|n['\u2019]t")
 #: How a sentence says that something is here, where it can be seen.
 _HERE = re.compile(
-    r"(?i)\bhere (?:is|are|lies?|stands?|hangs?|sits?)\b|\bI (?:can )?see\b|\b(?:is|are|lies?|stands?|hangs?"
-    r"|sits?) (?:right |over )?(?:here|there|in (?:this|the) (?:room|corner))\b"
+    r"(?i)\bhere (?:is|are|lies?|stands?|hangs?|sits?)\b|\bI (?:can )?see\b"
+    r"|\b(?:is|are|lies?|stands?|hangs?|sits?) (?:right |over )?(?:here|there|in (?:this|the) (?:room|corner))\b"
 )
 _THEIRS = re.compile(r"(?i)\b(?:my|your|his|her|their)\b(?: \w+){1,2}|\b\w+['\u2019]s \w+")
 _IS_TOLD = re.compile(

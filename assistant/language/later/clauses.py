@@ -25,26 +25,29 @@ _NO_NAME = r"""
 _MAY = "(?: could| would| can)?"
 _POLITE = one_of(
     r"""
-    (?:(?:would|do|you) (?:you )?)?mind(?= \w+ing\b)|please|kindly|now|then|well|oh|ok(?:ay)?|al(?:l )?right|and|so|but|yet
-    just|also|maybe|perhaps|yes|again|do(?! not\b)|right|great|thanks|thank you|fine|good|um|uh|er|anyway|actually|hey
-    by the way|from (?:now|tomorrow) on|in (?:the )?future|if possible|possibly|perchance|by any chance|feel free to
-    (?:could|can|might|can't|couldn't) you|(?:will|would|won't|wouldn't) you(?! (?:still |ever )?be (?:there|here|at|in)\b)
+    (?:(?:would|do|you) (?:you )?)?mind(?= \w+ing\b)|please|kindly|now|then|well|oh|ok(?:ay)?|al(?:l )?right|and|so|but
+    yet|just|also|maybe|perhaps|yes|again|do(?! not\b)|right|great|thanks|thank you|fine|good|um|uh|er|anyway|actually
+    hey|by the way|from (?:now|tomorrow) on|in (?:the )?future|if possible|possibly|perchance|by any chance
+    feel free to|(?:could|can|might|can't|couldn't) you
+    (?:will|would|won't|wouldn't) you(?! (?:still |ever )?be (?:there|here|at|in)\b)
     (?:(?:are|would) you )?(?:be )?(?:able|willing|happy|free|prepared|open|up) (?:to|for)|go ahead and|come and|go and
     (?:if|when) (?:you|it)(?:'re| are| can| could| would| please| don't| do not| have| isn't| is not)[^,]{0,30},
-    if you (?:would|could|please|can|will),|if I(?:'m| am) (?:still )?(?:here|around|about|online|awake)|I almost forgot
-    (?:do you think|(?:is there )?any (?:way|chance)) you (?:could|would|can|might)|might you
+    if you (?:would|could|please|can|will),|if I(?:'m| am) (?:still )?(?:here|around|about|online|awake)
+    I almost forgot|(?:do you think|(?:is there )?any (?:way|chance)) you (?:could|would|can|might)|might you
     (?:I|we) (?:was |do |only |just )*(?:thought you (?:might|could)|(?:think|hop|wonder|trust)\w*(?: if| that)? you{_MAY}(?:'d)?)
     (?:I|it|we)(?:'d| would)(?! not\b| never\b) [^,;:.!?]{1,40} if you(?:'d| wouldn't mind| didn't mind|{_MAY})
-    if you (?:wouldn't|didn't|don't) mind|be sure(?: to)?|be an? (?:dear|darling|angel|friend|pal|love|good \w+)(?: and)?
+    if you (?:wouldn't|didn't|don't) mind|be sure(?: to)?
+    be an? (?:dear|darling|angel|friend|pal|love|good \w+)(?: and)?
     (?:(?:would|could|will) you )?be (?:so|a|an|very|the|my|good|kind)(?: \w+){0,2} (?:and|as to|to)\b
     I (?:want|need|beg|ask|order|command|beseech|would have|trust|charge|count on)(?: of)? you(?: to)?|I'd have you
     I(?:'d| would) (?:like|love|prefer) (?:for )?you to|I (?:have|need) a favou?r(?: to ask)?|a (?:small )?favou?r
     (?:do|could you do) (?:me|us) (?:a|the|this|one|an?other)?(?: \w+)? ?favou?r(?: and)?|one (?:more )?thing|try to
     don't forget(?: to)?|remember(?: to)?|make sure(?! (?:that )?I\b)(?: (?:to|you|that you))?|see that you
     (?:promise|swear)(?: (?:to )?me)?(?: (?:to|you'll|that you'll|that you will|you will))?|(?:before|if) I forget
-    (?:may|can|could|might) I [^,;:.!?]{0,20}?you (?:please )?to|your (?:task|job|duty) is to|(?:while|as) I think of it
-    (?:is it|would it be) (?:possible|okay|ok|all right|too much)[^,;:.!?]{0,22}? to|you(?= (?:tell|say|let|give) (?:her|him|them)\b)
-    you will(?= (?:tend|mind|feed|wait|remind|meet|wake|tell)\b)|(?:how|what) about(?: we| you)?|why don't (?:you|we)
+    (?:may|can|could|might) I [^,;:.!?]{0,20}?you (?:please )?to|your (?:task|job|duty) is to
+    (?:while|as) I think of it|(?:is it|would it be) (?:possible|okay|ok|all right|too much)[^,;:.!?]{0,22}? to
+    you(?= (?:tell|say|let|give) (?:her|him|them)\b)|you will(?= (?:tend|mind|feed|wait|remind|meet|wake|tell)\b)
+    (?:how|what) about(?: we| you)?|why don't (?:you|we)
     (?:somebody|someone|you)(?: (?:could|can|shall|should|might|must|have to|may|need to|had better|ought to)|'d better)
     you'd(?! (?:be|have)\b)
 """.replace("{_MAY}", _MAY)
@@ -54,7 +57,7 @@ _CALL_ENDS = r"""
     please|kindly|(?:could|can|would|will|won't) you|don't forget|remember|be sure|make sure|if you|I (?:want|need) you
     remind|reminder|timer|alarm|set|tell|let|say|be|give|warn|ask|ping|poke|nudge|buzz|message|check
     come (?:back|find|here)|meet (?:me|us)|wait (?:here|for|at|by)|stay (?:here|put|with|by|at)|hold|don't|I want
-    in \d+|\d+|when|if|once|wake|feed|water|light|guard|watch|tend|come|meet|mind|sweep|clean|polish|b
+    in \d+|\d+|when|if|once|wake|feed|water|light|guard|watch|tend|come|meet|mind|sweep|clean|polish|b|make me
 """
 _LEAD = re.compile(rf"(?i)(?:{_CALLED})?(?:(?:{_POLITE})\b[\s,:;!.-]*)*")
 _FRIEND = r"(?:my )?(?:friend|dear|sir|madam|lad|love|mate|good \w+|old \w+)"
@@ -111,9 +114,10 @@ def uncalled(line: str) -> str:
 
 #: Where what is asked for may begin: behind a mark or a link, and at "could you", wherever that stands.
 _STARTS = re.compile(
-    r"(?i)[,;:!-]+ |\b(?:so|and|but|yet|then|because|or) |(?<!what)(?<!who)(?<!how)(?<!why)(?<!when)(?<!where)(?<!that) (?="
-    r"(?:please|kindly|(?:could|would|can|will|might) you)\b)|\b(?:if|that|thought|think|hope|hoping|wonder|wondering"
-    r"|wish|maybe|perhaps|so|glad|grateful) (?=you(?:'d|'ll| would| could| can| might| should| must| will)? [a-z])"
+    r"(?i)[,;:!-]+ |\b(?:so|and|but|yet|then|because|or) |(?<!what)(?<!who)(?<!how)(?<!why)(?<!when)(?<!where)(?<!that)"
+    r" (?=(?:please|kindly|(?:could|would|can|will|might) you)\b)|\b(?:if|that|thought|think|hope|hoping|wonder"
+    r"|wondering|wish|maybe|perhaps|so|glad|grateful) (?=you(?:'d|'ll| would| could| can| might| should| must"
+    r"| will)? [a-z])"
 )
 _REPORTS = re.compile(
     r"(?i)\b(?:said|says|told|asked|asks|wrote|used to|remember when|did|swore|promised|heard|whether)\b|\b(?:not|never"

@@ -97,7 +97,7 @@ _THING = re.compile(
     r"|has|have|of|in|on|by|at|to|for|so|and|don't|doesn't|can't|won't|never|always|only|goes|[a-z]+s)\b)"
 )
 _PLACE = re.compile(
-    r"(?i)\b(?:at|in|by|near|behind|beneath|under|outside|inside|beside) (?:the|my|our|that) [a-z]+(?: [a-z]+(?=[,.;]|$))?"
+    r"(?i)\b(?:at|in|by|near|behind|beneath|under|beside) (?:the|my|our|that) [a-z]+(?: [a-z]+(?=[,.;]|$))?"
 )
 _OF_IT = re.compile(r"(?i)(?:|(?:about |of )?(?:it|them|that|this|him|her)(?:,? then)?)")
 _SPEAKS = re.compile(r"(?i)\b(?:I|I'm|I've|I'll|my|me|we|we're|our|the|there's)\b")

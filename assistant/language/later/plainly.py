@@ -40,7 +40,7 @@ _DONE = dict(pair.split("=") for pair in _DONE_TEXT.split())
 
 #: What the rules call by a name in angles.
 _NAMED = {
-    "<AT>": r"(?:^|(?<=[,.;:!?-] )|(?<=\b(?:so|or|to) )|(?<=\b(?:and|but|yet) )|(?<=\bplease )|(?<=\byou )|(?<=\bthen ))",
+    "<AT>": r"(?:^|(?<=[,.;:!?-] )|(?<=\b(?:so|or|to) )|(?<=\b(?:and|but|yet|you) )|(?<=please )|(?<=then ))",
     "<NOT>": r"(?:don't|do not|never)",
     "<THEY>": r"(?P<who>(?-i:(?!I\b)[A-Z])\w+)",
     "<MARK>": "(?:noon|midday|midnight|dawn|dusk|sunset|sunrise|nightfall|daybreak|sundown)",
@@ -51,111 +51,110 @@ _NAMED = {
     "|with|at|by|from|before|after|now|yes|i|ok|okay|please|next|time|meet|catch|bless|want|need|beg"
     "|like)",
 }
-#: A pattern, and how that is mostly said, with a ~ for a space at its end. Each of them is tried in turn, at any place.
+#: A pattern, and how that is mostly said, with a ~ for a space at its end, three spaces apart. Each is tried in turn.
 _RULES = r"""
-    \b(?:and|an) you (?=(?:see|meet|find|hear|spy)\b) => if you~
-    (?<!\w)'?til\b|\buntil that\b => until
-    @ ? => at~
+    \b(?:and|an) you (?=(?:see|meet|find|hear|spy)\b) => if you~   (?<!\w)'?til\b|\buntil that\b => until   @ ? => at~
     \bb (?=(?:at|here|there|back|by|in)\b) => be~
     (?<!\b(?:in|at|by) )(?<!\bafter )(?<!\bfor )\b2 (?!\w+s\b|(?:min|sec|hr|hour|day|week|pm|am|silver|gold|copper)
         |(?:of|or|and|more|please|in|at)\b)(?=[a-z]) => to~
     (?<!\b(?:in|at|by) )(?<!\bafter )(?<!\bfor )\b4 (?=(?:me|us|the|my|[a-z]+ (?:when|if|once))\b) => for~
-    \b(?:every|each) morrow\b => every morning
-    \beveryday\b|\bevery (?=hr\b) => every day
-    \bevery dayhr\b => every hour
-    \blater (?=tonight|today|this) =>
-    \b(?:the )?(?:crowing of the cock|cock'?s?[- ]crow(?:ing)?)\b => cockcrow
-    \bsee you (?=that\b) => see~
+    \b(?:every|each) morrow\b => every morning   \beveryday\b|\bevery (?=hr\b) => every day
+    \bevery dayhr\b => every hour   \blater (?=tonight|today|this) =>
+    \b(?:the )?(?:crowing of the cock|cock'?s?[- ]crow(?:ing)?)\b => cockcrow   \bsee you (?=that\b) => see~
     \b(?:the )?(?:setting|sinking|going down) of the sun\b => sunset
     \b(?:the )?rising of the sun\b|\bday's dawn(?:ing)?\b|\bdawning\b => sunrise
     \b(?:at )?(?:vespers|evensong)\b|\bat (?:even|eve)\b(?! ?song) => at dusk
-    \b(?:at |around |about )?mid-?morning\b => at ten in the morning
-    \b(?:in|on|to) (?:the )?(?=<MARK>\b) => at~
+    \b(?:at |around |about )?mid-?morning\b => at ten in the morning   \b(?:in|on|to) (?:the )?(?=<MARK>\b) => at~
     \b(?:in|on|to|at) (?:the )?(?=(?:evening|morning|afternoon)\b) => in the~
     \bwhen (?:it is |the )?(evening|morning|night)(?: is| comes| falls)\b => in the \1
     \b(?:in|on|at|with) (?=(?:every|each) (?!other)\w) =>
     \b(?:all|on|in) (?:the )?(morning|evening|night|day|afternoon)s\b => every \1
-    (?<=[a-z]) (?<!'s )(?<!\b(?:is|at|by|of) )(?<!\b(?:the|for) )(?<!\b(?:come|till|each|high|past) )(?<!\b(?:until|every|after|about) )
-        (?<!\b(?:before|around) )(?=<MARK>(?:\W*$| (?:ok|okay|please)\b)) => ~at~
-    \bbefore ((?:an|one|half an|two|another) hours?)\b(?: (?:is|be|has|have) (?:gone|passed|run|over|up|out))? => in \1
+    (?<=[a-z]) (?<!'s )(?<!\b(?:is|at|by|of) )(?<!\b(?:the|for) )(?<!\b(?:come|till|each|high|past) )(?<!\b(?:until
+        |every|after|about) )(?<!\b(?:before|around) )(?=<MARK>(?:\W*$| (?:ok|okay|please)\b)) => ~at~
+    \bbefore ((?:an|one|half an|two|another) hours?)\b(?: (?:is|be|has|have) (?:gone|passed|run|over|up|out))?
+        => in \1
     \bwhen the sun (?:is|stands) (?:at its )?(?:highest|high|overhead|zenith|height|peak)\b => at noon
-    <AT>(?!<NO_ORDER>\b)([a-z]+) you (?!(?:are|have|were|will|would|should|could|can|at|when|in|soon|later|tomorrow|tonight|around
-        |guys|know|said|told|did|do)\b) => \1~
+    <AT>(?!<NO_ORDER>\b)([a-z]+) you (?!(?:are|have|were|will|would|should|could|can|at|when|in|soon|later|tomorrow
+        |tonight|around|guys|know|said|told|did|do)\b) => \1~
     <AT>(?:hie|get|betake|hasten|haste) (?:you )?(?=back|hence|home|to|again|here|there) => come~
     <AT>(stir|move|go|leave|depart|stray|wander|quit|budge|forget|part|let|tell|walk) not\b => don't \1
     <AT>(?:you )?not? (?=(?:go|leave|move|stir|wander|run|walk)\b)|\bdon't to~ => don't~
     \b(?:suffer|let|allow) me not (?:to )?forget\b => don't let me forget
     \blet (<THEY>|the \w+) be (?:told|informed|warned|made aware)\b => tell \1
-    \b(?:put me in mind|(?:recall|bring|call)(?: it)?(?: back)? to (?:me|my (?:mind|memory))|(?:jog|refresh) my memory|prompt me
-        |(?:make|send|give|set) me a (?:remind|remember)(?:er)?|bid me|make me (?:remember|think)|help me (?:to )?remember
-        |speak to me(?= of)|mention to me|keep me mindful|(?:remember|recall) me)\b => remind me
+    \b(?:put me in mind|(?:recall|bring|call)(?: it)?(?: back)? to (?:me|my (?:mind|memory))|(?:jog
+        |refresh) my memory|prompt me|(?:make|send|give|set) me a (?:remind|remember)(?:er)?|bid me
+        |make me (?:remember|think)|help me (?:to )?remember|speak to me(?= of)|mention to me|keep me mindful
+        |(?:remember|recall) me)\b => remind me
     \bI(?:'d| would) (?:appreciate|like|love|need|want) a reminder\b|\bI could use a reminder\b => remind me
     \b(remind|wake|rouse|warn) (?:this|your) (?:[a-z]+ ){0,2}?[a-z]+ (?=(?:to|that|of|about|at|in|when)\b) => \1 me~
-    \b(?:say|tell) to me\b,?:? => tell me to
-    \btake care (?=the|my|our) => take care of~
-    \blook (?=my|our) => look after~
-    \bgive water to\b => water
-    \b(?:to )?make clean\b => clean
+    \b(?:say|tell) to me\b,?:? => tell me to   \btake care (?=the|my|our) => take care of~
+    \blook (?=my|our) => look after~   \bgive water to\b => water   \b(?:to )?make clean\b => clean
     \b(wake|call|tell|remind) up (me|us)\b => \1 \2 up
-    \bI (?:want|need|would like|wish) that you (?=[a-z])|\b(?:is it|it is|it's) possible (?:to|that)~|\bI want (?:to )?ask you to~ => please~
+    \bI (?:want|need|would like|wish) that you (?=[a-z])|\b(?:is it|it is|it's) possible (?:to|that)~
+        |\bI want (?:to )?ask you to~ => please~
     \bit (?:is|would be) possible (?=you\b) => can~
     (?<!\ba )\b(ping|poke|nudge|buzz) (?=(?:in|at|when|if)\b) => \1 me~
-    \bI want that <THEY> knows?\b => tell \g<who>
-    \blet it be known to ((?:[a-z]+ )?(?-i:[A-Z])\w+) => tell \1
+    \bI want that <THEY> knows?\b => tell \g<who>   \blet it be known to ((?:[a-z]+ )?(?-i:[A-Z])\w+) => tell \1
     \b(tell|ask|inform|remind|warn|say) (?:to|for|at) (?=(?:him|her|them|me|us)\b|(?-i:[A-Z])\w) => \1~
     \bsay <THEY>(?=,? (?:when|once|if|that)\b) => tell \g<who>
     \b(?:take|get|send|msg|message) (?:a )?(?:message )?for (?=\w+ (?:when|if|once)\b) => tell~
-    \b(if|when|once|until|till) (?:will )?(?:comes?|arrives?|returns?) ((?:my (?:[a-z]+ )?)?(?-i:[A-Z])\w+) => \1 \2 comes
+    \b(if|when|once|until|till) (?:will )?(?:comes?|arrives?|returns?) ((?:my (?:[a-z]+ )?)?(?-i:[A-Z])\w+)
+        => \1 \2 comes
     \b(under|near|behind|inside|outside) of\b => \1
-    \b(?:I need|I want|I would have|I'd have|I expect) you (?:to be )?(?=(?:back|here|there|by|near|at|in|next to|beside|under)\b) => be~
+    \b(?:I need|I want|I would have|I'd have|I expect) you (?:to be )?(?=(?:back|here|there|by|near|at|in|next to
+        |beside|under)\b) => be~
     \bbe (?:again )?(?:at|by) my side\b|\bcheck back (?=here|in|at) => come back~
     \b(?:keep|hold) (?:to )?(?:your|the|this) (?:station|post|place|ground|spot|position)\b => stay
     ,? ?\bI (?:do )?(?:pray|beg|beseech|implore|entreat|bid|charge)(?: of)? you\b(?: to)?,? => ~
-    \bpray(?:,| you,?)? (?=\w+)(?!for\b|to\b) => please~
-    \b(?:mine|thine) (?=own\b|[aeiouh]) => my~
+    \bpray(?:,| you,?)? (?=\w+)(?!for\b|to\b) => please~   \b(?:mine|thine) (?=own\b|[aeiouh]) => my~
     ^here (?=(?:again|at|in|before|by|on|when|tomorrow)\b) => come here~
     (?<!\bme )\bplease (?:you|to) (?=[a-z])|(?:^|(?<=[,.;!:] ))(?:you please|you must to|you to) (?=\w) => please~
-    ^you (?=(?:\w+ ){1,12}.*\b(?:please|ok|okay|yes)\W*$)(?!(?:are|have|do|did|will|said|were|told|know|see|look|can|could|would)\b)
-        => please~
+    ^you (?=(?:\w+ ){1,12}.*\b(?:please|ok|okay|yes)\W*$)(?!(?:are|have|do|did|will|said|were|told|know|see|look|can
+        |could|would)\b) => please~
     \bsay (?=(?:him|her|them|me|us) \w) => tell~
     \b(remind me (?:[^.!?]* )?)for (?=(?:buy|go|take|make|eat|feed|close|open|call|bring|pay)\b) => \1to~
-    \b(?:(?:is|would) it (?:be )?(?:possible|okay|ok|all right) (?:for me )?to |(?:can|could|may|might) I (?:please )?
-        |I(?: would|'d) (?:like|love) (?:to )?)(?:get|have|receive) a (?=reminder|nudge|wake|shout|heads) => give me a~
+    \b(?:(?:is|would) it (?:be )?(?:possible|okay|ok|all right) (?:for me )?to |(?:can|could|may
+        |might) I (?:please )?|I(?: would|'d) (?:like|love) (?:to )?)(?:get|have|receive) a (?=reminder|nudge|wake
+        |shout|heads) => give me a~
     \bwake up call\b => wake-up call
-    \b(?:make sure|see to it|see) (?:that )?<THEY> (?:hears|knows|learns|is told|gets told)(?: that| about| of)? => tell \g<who> that
+    \b(?:make sure|see to it|see) (?:that )?<THEY> (?:hears|knows|learns|is told|gets told)(?: that| about| of)?
+        => tell \g<who> that
     (\b(?:remind|tell) me) next time we (?:meet|speak|talk) => \1 next time I'm here
     ^(?:I have|here is|here's|this is) (?=(?:a|my|one) (?:message|note|word) for ) => take~
     \bhave <THEY> (?=wait|come|meet|bring|write|look|give|go|stay) => tell \g<who> to~
     \b((?:every|each) \w+),? you (?=(?!(?:are|were|have|can|will)\b)[a-z]+ (?:the|my|our|your|down|out|up)\b) => \1~
-    ^(?:we meet|see you|wait) (?=(?:at|by|in|on) the (?!morning|evening|afternoon)\w+(?: \w+)? (?:at|in) \w+(?: then)?(?:, (?:ok|okay
-        |deal|yes))?\W*$) => meet me~
-    \bI(?:'ll| will)? wait (?:for )?you (?=(?:at|by|in) (?:the|my|our) )|^meet you (?=(?:at|by|in) )|\b(?:let us to meet|we meet us
-        |(?:can|shall|could) we meet us)\b => meet me~
-    \bI(?:'ll| will| shall) (?:see|meet) you (?=(?:at|by|near|outside|in|on) (?:the|your|my|our) (?!morning|afternoon|evening|night
-        |\w+ hour|road|way)) => meet me~
+    ^(?:we meet|see you|wait) (?=(?:at|by|in|on) the (?!morning|evening|afternoon)\w+(?: \w+)? (?:at
+        |in) \w+(?: then)?(?:, (?:ok|okay|deal|yes))?\W*$) => meet me~
+    \bI(?:'ll| will)? wait (?:for )?you (?=(?:at|by|in) (?:the|my|our) )|^meet you (?=(?:at|by|in) )
+        |\b(?:let us to meet|we meet us|(?:can|shall|could) we meet us)\b => meet me~
+    \bI(?:'ll| will| shall) (?:see|meet) you (?=(?:at|by|near|outside|in|on) (?:the|your|my|our) (?!morning|afternoon
+        |evening|night|\w+ hour|road|way)) => meet me~
     \b(?:attend|rejoin|attend on|await) (?=me (?:at|by|in|here)\b) => join~
     \b(?:get yourself|betake yourself|make your way|find your way)\b => go
     \b(?:arrive|report|present yourself) (?=(?:at|in) ) => be~
-    (?<=[a-z]) you (?=(?:come|go) (?:back|here|to the)\b|(?:wake|remind|tell|call) me\b|(?:wait|stay) here\b)
-        (?=.*\b(?:please|ok|okay|yes)\W*$) => ~
+    (?<=[a-z]) you (?=(?:come|go) (?:back|here|to the)\b|(?:wake|remind|tell|call) me\b|(?:wait
+        |stay) here\b)(?=.*\b(?:please|ok|okay|yes)\W*$) => ~
     \b(?:where|as) you (?:are|stand|sit)\b => here
-    \b(<NOT> (?:you )?(?:move|go|leave|stir|budge|wander|run|walk)) you\b|\b(<NOT>) you (?=(?:move|go|leave|stir|budge|run|walk)\b)
-        => \1\2~
+    \b(<NOT> (?:you )?(?:move|go|leave|stir|budge|wander|run|walk)) you\b|\b(<NOT>) you (?=(?:move|go|leave|stir
+        |budge|run|walk)\b) => \1\2~
     (?:^|(?<=[,.;!] ))ill (?=be|come|return|go) => I'll~
-    \b(?:chill|hang (?:around|about|out)|stick around|camp|loiter|lurk|settle|park yourself|plant yourself)
-        [ ](?=here|there|until|for|by|in|at) => wait~
+    \b(?:chill|hang (?:around|about|out)|stick around|camp|loiter|lurk|settle|park yourself|plant yourself)[ ](?=here
+        |there|until|for|by|in|at) => wait~
     \b(?:save|hold|keep) (?=(?:my|our|this|the) (?:place|spot|seat|table|position)\b) => guard~
     \b<NOT> let me (?:over)?sleep (?:past|beyond|after|longer than|until)~ => wake me at~
     \b(wait|stay|remain) (?:up|down|out|over|in|back) (?=here|there) => \1~
     (?:^|(?<=so )|(?<=[,;:-] )|(?<=and ))you (?=(?:just )?(?:wait|stay|remain|hold|hang|guard|keep watch)\b) =>
     \bfor <THEY> to (?:come|arrive|return|(?:get|be) (?:here|back)|show up)\b => until \g<who> comes
     \b(?:sit|hang|hold) tight\b|\bhold the fort\b => wait here
-    \b((?:wait|stay|remain)(?: right)?(?: here| there)? for me(?<=here for me)|wait (?:for me )(?:right )?here)
-        (?: (?:for )?a (?:little|bit|while|moment))?(?=\W*$|[,.!;]) => \1 until I am back
-    \bwait (?:here )?for ((?-i:[A-Z])[a-z]+|\w+(?= here))(?<!\b(?:me|it|us))(?: here)?(?=\W*$|[,.!;]) => wait here until \1 comes
-    \b(?:wait|hang on|hold on)(?: here)? (?:for )?(?=(?!an?\b|one\b)\w|a few|an hour|half)(?P<time><AMOUNT>)(?: for me| here)*
-        => wait here for \g<time>
-    \b(<NOT> (?:leave|quit|go|move|stir|budge|wander|run|walk)\b(?! (?:to|into|near) )[^.!?;,]*?) before (?=\w) => \1 until~
+    \b((?:wait|stay|remain)(?: right)?(?: here| there)? for me(?<=here for me)
+        |wait (?:for me )(?:right )?here)(?: (?:for )?a (?:little|bit|while|moment))?(?=\W*$|[,.!;])
+        => \1 until I am back
+    \bwait (?:here )?for ((?-i:[A-Z])[a-z]+|\w+(?= here))(?<!\b(?:me|it|us))(?: here)?(?=\W*$|[,.!;])
+        => wait here until \1 comes
+    \b(?:wait|hang on|hold on)(?: here)? (?:for )?(?=(?!an?\b|one\b)\w|a few|an hour
+        |half)(?P<time><AMOUNT>)(?: for me| here)* => wait here for \g<time>
+    \b(<NOT> (?:leave|quit|go|move|stir|budge|wander|run|walk)\b(?! (?:to|into|near) )[^.!?;,]*?) before (?=\w)
+        => \1 until~
 """
 
 
@@ -166,7 +165,11 @@ def _rule(line: str) -> tuple[re.Pattern[str], str]:
     return re.compile(f"(?i){pattern}"), put[1:]
 
 
-_PUT = tuple(map(_rule, _RULES.strip().replace("\n        =>", " =>").replace("\n        ", "").split("\n")))
+_PUT = tuple(
+    map(
+        _rule, _RULES.strip().replace("\n        =>", " =>").replace("\n        ", "").replace("\n", "   ").split("   ")
+    )
+)
 _CLOCK = r"third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth"
 _HOURS = dict(zip(_CLOCK.split("|"), NUMBERS_TEXT.split()[2:], strict=True))
 #: "At the ninth hour", "when the noon bell sounds".

@@ -82,9 +82,10 @@ _KNOW = re.compile(
 )
 #: What a call is for: "ping me in ten minutes, the oven is on". "Tell me the truth" is no call.
 _FOR_WHAT = re.compile(
-    rf"(?i)(?!I\b){_KNOW.pattern.removeprefix('(?i)')}(?: (?:again|then|once more))*(?:[,:;.-]* (?:(?:to|that|because"
-    rf"|since|so(?: that)?|or|lest)\b|(?<!tell me )(?:about|of|for|as)\b)|,| -|(?<!tell me)(?= (?:I|I'm|I've|I'll|I'd"
-    rf"|my|our|the|have|need|going|gotta|don't|time|it's|we|we're|he|she|they)\b)),? (?P<what>.+)"
+    rf"(?i)(?!I\b){_KNOW.pattern.removeprefix('(?i)')}(?: (?:again|then|once more))*(?:[,:;.-]* (?:(?:to|that"
+    rf"|it'?s time to|because|since|so(?: that)?|or|lest)\b|(?<!tell me )(?:about|of|for|as)\b)|,| -"
+    rf"|(?<!tell me)(?= (?:I|I'm|I've|I'll|I'd|my|our|the|have|need|going|gotta|don't|time|it's|we|we're|he|she"
+    rf"|they)\b)),? (?P<what>.+)"
 )
 _WHOM = rf"(?P<whom>him|her|them|{NOBODY}{NAME})"
 _TELL = re.compile(
@@ -119,7 +120,8 @@ _BE = r"be(?: (?:right )?(?:back|here|there|waiting|ready)(?: (?:again|here))?)?
 _COME = tuple(
     re.compile(rf"(?i){verb}(?: {_AT})?{_TO_SEE}{_GOES_ON}")
     for verb in (
-        rf"(?:come|return|get|go|walk|head|run|swing|slip|sneak|nip|step|wander|hop|drop|hurry|present yourself|appear)(?: and \w+(?: with (?:me|us))?)?{_BACK}",
+        rf"(?:come|return|get|go|walk|head|run|swing|slip|sneak|nip|step|wander|hop|drop|hurry|present yourself"
+        rf"|appear)(?: and \w+(?: with (?:me|us))?)?{_BACK}",
         _BE,
         _MEET,
         _DROP_IN,
@@ -138,7 +140,8 @@ _HERE = (
     rf"(?: (?:right|just|still|put|here|there|outside|inside|upstairs|downstairs|in this (?:spot|room|place|position"
     rf"|post)|by the \w+|for me|with (?:(?:the|my|your|our|this|that) (?:[a-z']+ )?)?\w+|on|off|away|forth|out|far"
     rf"|close|around|from (?:the|this|that|my|your) \w+|(?:the|this|that|my|our|your) \w+(?: \w+)?|anywhere|me|us"
-    rf"|this (?:spot|room|place|position|post)|from here|(?:for )?a (?:bit|while|moment|minute|second|sec)|an? (?:inch|hair|muscle)|{_AT}))"
+    rf"|this (?:spot|room|place|position|post)|from here|(?:for )?a (?:bit|while|moment|minute|second|sec)|an? (?:inch"
+    rf"|hair|muscle)|{_AT}))"
 )
 _WAIT = re.compile(
     rf"(?i)(?:{_STAYS}|be(?= (?:right )?(?:here|there|at|in)\b)|{_NOT_GO}){_HERE}*(?:,? (?:and|please|or) .*|, .*)?"
