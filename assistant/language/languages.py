@@ -99,7 +99,7 @@ _MISTYPED_TEXT = """
     arrives return returns when check feed back from keep come wait tell water light sweep about meet
 """
 _MISTYPED = _MISTYPED_TEXT.split()
-_NO_SLIPS = frozenset("minute minutes minuet message messages ever mourning arrive even eve".split())
+_NO_SLIPS = frozenset({"minute", "minutes", "minuet", "message", "messages", "ever", "mourning", "even", "eve"})
 _LEAST_SLIP, _NO_VOWELS = 5, 3
 _WORD = re.compile(r"(?<![\w'\u2019@.-])[A-Za-z0-9]+(?:['\u2019][A-Za-z]+)?(?![\w-])")
 _WH = r"(?:what|where|who|how|when)(?:['\u2019]s)?|whose|which|whom|why|any(?:thing|one|body)?"

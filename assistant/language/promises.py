@@ -14,15 +14,17 @@ from msgspec import Struct
 from mud_assistant.assistant.events.goal import GoalKind
 from mud_assistant.assistant.language.languages import write_out
 from mud_assistant.assistant.language.later.clauses import (
+    LAST_CALL,
     TAIL,
     clauses_of,
+    filled_in,
     may_name_time,
     request_of,
     starts_of,
     uncalled,
 )
 from mud_assistant.assistant.language.later.hours import NAME, NOBODY
-from mud_assistant.assistant.language.later.phrasing import QUOTED, expected_in, filled_in, without_quotes
+from mud_assistant.assistant.language.later.phrasing import LEAVING, QUOTED, expected_in, without_quotes
 from mud_assistant.assistant.language.later.plainly import plainly_put
 from mud_assistant.assistant.language.later.wishes import Asked, asked_in
 from mud_assistant.assistant.language.persons import to_first
@@ -73,12 +75,6 @@ _WHEN_THEY = re.compile(
 )
 
 
-#: A name at the end that no comma parts from the time before: "meet me at dawn sage".
-_LAST_CALL = re.compile(
-    r"(?i)(?:(?<=noon|dawn|dusk|.min|mins|back|here|hour)|(?<=morning|evening|minutes)|(?<=night)) [a-z]+\W*$"
-)
-
-
 def request_in(line: str) -> Asked | None:
     """Return what a player's line asks the character to do later, None for nothing."""
     text = plainly_put(uncalled(write_out(without_quotes(line)).replace("\u2019", "'")))
@@ -105,21 +101,12 @@ def request_in(line: str) -> Asked | None:
         waited = spoken_of if waits in PRONOUNS else waits or (left["whom"] if left else "")
         is_message = left is not None or (bool(waited) and _MESSAGE.search(sentence) is not None)
         expected = spoken_of if _WILL_COME.search(sentence) else ""
-    called = _LAST_CALL.search(line)
+    called = LAST_CALL.search(line)
     return _staying_in(text) or (request_in(line[: called.start()]) if called is not None else None)
 
 
 def _named(name: str, they: re.Match[str]) -> str:
     return f"{they[1]} {name}{' comes' if they['does'] else ''}"
-
-
-#: The speaker goes away for a while, without saying until when somebody is to stay.
-_LEAVING = re.compile(
-    r"(?i)\b(?:brb|afk|be right back|be back|back (?:soon|in)|(?:I(?:'m| am)|me) (?:just )?(?:off|going|gone|out)"
-    r"|going to \w+|(?:I|I'll|I've got to|have to|need to|must|got to) (?:just |only |quickly )?(?:will |shall |must "
-    r"|have to |need to |want to )?(?:return|go|leave|fetch|get|bring|run|nip|pop|pee|use|speak|answer|grab|take|check"
-    r"|feed|see|find|sell|buy|talk|call|change)|I (?:won't|shan't|will not) be|I(?:'ll| will) (?:only )?be)\b"
-)
 
 
 def _in_sentence(sentence: str, before: str = "") -> Asked | None:
@@ -129,7 +116,7 @@ def _in_sentence(sentence: str, before: str = "") -> Asked | None:
     for front, part in starts_of(sentence):
         for clause in clauses_of(part):
             if (asked := asked_in(clause)) is not None:
-                full = filled_in(asked, front if len(front.split()) > 2 else before, clause.text)  # noqa: PLR2004
+                full = filled_in(asked, front if front.count(" ") > 1 else before, clause.text)
                 if full.what or not full.whom:
                     return full
     return None
@@ -137,10 +124,10 @@ def _in_sentence(sentence: str, before: str = "") -> Asked | None:
 
 def _staying_in(text: str) -> Asked | None:
     """Return that somebody is to stay until the asker is back, who only says that they go: "wait here, brb"."""
-    if not _LEAVING.search(text):
+    if not LEAVING.search(text):
         return None
     parts = (part for sentence in sentences_of(text) for _, part in starts_of(sentence))
-    wishes = (re.split(r"[,.;!?-]+ |[.!?]$", _LEAVING.split(request_of(part))[0])[0].strip() for part in parts)
+    wishes = (re.split(r"[,.;!?-]+ |[.!?]$", LEAVING.split(request_of(part))[0])[0].strip() for part in parts)
     asked = (
         _in_sentence(f"{wish} until I am back") for wish in wishes if wish.casefold() not in {"", "wait", "hold on"}
     )

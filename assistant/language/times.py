@@ -158,8 +158,8 @@ _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]],
     (_found(rf"{RELATION} (?:about |around |exactly )?{CLOCK}{CLOCK_ENDS}"), _of_clock),
     (_found(rf"(?P<h>{NUMBER})(?P<past>(?!))?(?P<to>(?!))?(?P<m>(?!))?(?P<word>(?!))?(?: ?(?P<ap>[ap])\.?m"
             rf"| o['\u2019]?clock)"), _of_clock),
-    (_found(r"(?:when|once|as soon as|after|before) (?:the )?sun (?:is |has |be )?(?:(?P<up>rises?|risen|up|comes? up|climbs)"
-            r"|(?:sets?|sinks?|sunk|dips|goes|gone|falls|low|down)(?: down)?)"),
+    (_found(r"(?:when|once|as soon as|after|before) (?:the )?sun (?:is |has |be )?(?:(?P<up>rises?|risen|up"
+            r"|comes? up|climbs)|(?:sets?|sinks?|sunk|dips|goes|gone|falls|low|down)(?: down)?)"),
      lambda match: When(hour=6.0 if match["up"] else 18.0)),
     (_found(r"(?:when|once|as soon as|before) (?:it (?:is|gets|grows) (?P<dark>dark)|night falls|night comes)"),
      lambda match: When(hour=18.0 if match["dark"] else 20.0)),

@@ -40,8 +40,8 @@ NAMES_TIME = re.compile(
     r"(?i)\b(?:once|if|should|(?:un)?til+|while|whilst|ev\w+|ere|each|all the|morn\w*|night\w*|daily|nightly|hourly"
     r"|twice|return|tomor\w*|tmrw?|tmw|2mor\w*|ton[iy]\w*|to?night|in|at|by|before|b4|after\w*|around|about|soon|ne?xt"
     r"|wh?e?n\w*|later|dawn|dusk|noon|mid\w+|sun\w+|for|during|(?:up)?on|then|(?:min(?:ute)?|hour|hr|second|sec)s?"
-    r"|timer|alarm|reminder|message|note|the moment|a while|as|o'?clock|come|this|back|brb|afk|wen|wait|stay|hold|watch"
-    r"|guard|my (?:absence|return))\b|\d"
+    r"|timer|alarm|reminder|message|note|the moment|a while|as|o'?clock|come|this|back|brb|afk|wen|wait|stay|go|move"
+    r"|leave|hold|watch|guard|my (?:absence|return))\b|\d"
 )
 PROMISES = re.compile(
     r"(?i)\b(?:I|we)(?:['\u2019]?ll| will| shall| won['\u2019]?t|['\u2019]?m going| am going|['\u2019]m gonna)\b"

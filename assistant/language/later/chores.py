@@ -42,9 +42,9 @@ _NO_CARE = (
 )
 #: Any other care, where it is asked for again and again.
 _CARE = re.compile(
-    rf"(?i)(?!{_NO_CARE}|{_DETERMINER}\b|(?:{_TENDING})\b(?! (?:it|them)\b))(?P<verb>[a-z]+(?<!s)(?<!ed)(?<!ing)|(?:fl"
-    rf"|br|s|r|sw|wr|str)ing|dress|toss|press|bless)(?P<along> (?:down|out|up|off|away|in|back|over|wide|open|to|with"
-    rf"|on|for|round))? (?P<thing>(?:{_DETERMINER}|fresh|new|clean|some|more|it|them)\b[^.!?;]*)"
+    rf"(?i)(?!{_NO_CARE}|{_DETERMINER}\b|(?:{_TENDING})\b(?! (?:it|them)\b))(?P<verb>[a-z]+(?<!s)(?<![^e]ed)(?<!ing)"
+    rf"|(?:fl|br|s|r|sw|wr|str)ing|dress|toss|press|bless)(?P<along> (?:down|out|up|off|away|in|back|over|wide|open|to"
+    rf"|with|on|for|round))? (?P<thing>(?:{_DETERMINER}|fresh|new|clean|some|more|it|them)\b[^.!?;]*)"
 )
 #: Verbs of care that are no nouns, before a thing without an article: "feed chickens".
 _NO_ARTICLE = re.compile(

@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
+from mud_assistant.assistant.events.goal import GoalKind
 from mud_assistant.assistant.language.later.phrasing import as_mostly_put
-from mud_assistant.assistant.language.later.wishes import AWAY, Clause
+from mud_assistant.assistant.language.later.wishes import AWAY, Asked, Clause
+from mud_assistant.assistant.language.persons import to_listener
 from mud_assistant.assistant.language.times import When, find_when
 from mud_assistant.assistant.language.words import one_of
 
@@ -22,7 +26,7 @@ _NO_NAME = r"""
     holler|yell|whistle|signal|wave|alert|notify|text|message|msg|poke|buzz|inform|hang|even|except|especially|here
     there|later|soon|midnight|noon|dawn|dusk|bid|pass|leave|move|run|sorry|reminder|timer|alarm
 """
-_MAY = "(?: could| would| can)?"
+_MAY = "(?: could| would| might| can|'d)?"
 _POLITE = one_of(
     r"""
     (?:(?:would|do|you) (?:you )?)?mind(?= \w+ing\b)|please|kindly|now|then|well|oh|ok(?:ay)?|al(?:l )?right|and|so|but
@@ -34,7 +38,7 @@ _POLITE = one_of(
     (?:if|when) (?:you|it)(?:'re| are| can| could| would| please| don't| do not| have| isn't| is not)[^,]{0,30},
     if you (?:would|could|please|can|will),|if I(?:'m| am) (?:still )?(?:here|around|about|online|awake)
     I almost forgot|(?:do you think|(?:is there )?any (?:way|chance)) you (?:could|would|can|might)|might you
-    (?:I|we) (?:was |do |only |just )*(?:thought you (?:might|could)|(?:think|hop|wonder|trust)\w*(?: if| that)? you{_MAY}(?:'d)?)
+    (?:I|we) (?:was |do |only |just )*(?:thought you (?:might|could)|(?:think|hop|wonder|trust)\w*(?: if)? you{_MAY})
     (?:I|it|we)(?:'d| would)(?! not\b| never\b) [^,;:.!?]{1,40} if you(?:'d| wouldn't mind| didn't mind|{_MAY})
     if you (?:wouldn't|didn't|don't) mind|be sure(?: to)?
     be an? (?:dear|darling|angel|friend|pal|love|good \w+)(?: and)?
@@ -66,8 +70,8 @@ _ENDS = r"""
     thanks(?: a lot)?|thank you|cheers|much appreciated|be a dear|don't (?:worry|fret)|never fear|fear not|of course
     as (?:you wish|agreed|promised)|I (?:promise|swear|give you my word)|you have my word|mark my words
     (?:up)?on my (?:word|honou?r)|if need be|if it(?:'s| is) no trouble|(?:and )?don't (?:forget|be late)|without fail
-    for sure|say|let's say|if possible|for me please
-    if you(?:'d)? (?:can|could|would|will|please|don't mind|like|may|wish|want|get a chance|be so kind|be so good|have a moment)
+    for sure|say|let's say|if possible|for me please|(?:that|it)(?:'d| would) be [\w ]{2,20}
+    if you(?:'d)? (?:can|could|would|will|please|don't mind|like|may|wish|want|get a chance|be so (?:kind|good))
 """
 #: What is said at the end of a clause for politeness, or to somebody by name.
 TAIL = re.compile(
@@ -102,6 +106,11 @@ _A_CALL = (
     re.compile(r"(?i)\b(?:please|ok|okay|thanks|yes|will you|would you) (?P<name>[\w'-]+)\W*$"),
 )
 
+#: A name at the end that no comma parts from the time before: "meet me at dawn sage".
+LAST_CALL = re.compile(
+    r"(?i)(?:(?<=noon|dawn|dusk|.min|mins|back|here|hour)|(?<=morning|evening|minutes)|(?<=night)) [a-z]+\W*$"
+)
+
 
 def uncalled(line: str) -> str:
     """Return a line without the name of the one to whom it is said, wherever that stands."""
@@ -129,7 +138,7 @@ _THEM = re.compile(r"(?i)\b(?:him|her|them)\b")
 #: What names no time and means one that was named before: "remind me", "come back then".
 _THEN = re.compile(
     r"(?i)(?P<said>(?:remind|wake|tell|call|warn|ping|poke|nudge|let|alert|give) (?:me|us)(?: a \w+| know)?"
-    r"|.*(?= then\b))(?: then)?(?: when (?:it'?s|its|it is) (?:time|so)(?: to go)?)?(?: please)?"
+    r"|.*(?= then\b))(?: then)?(?: when (?:it'?s|its|it is) (?:time|so)(?: to go)?| please)*(?P<rest>(?<=then) .*)?"
 )
 
 
@@ -147,7 +156,7 @@ def starts_of(sentence: str) -> Iterator[tuple[str, str]]:
             again = find_when(front) if then or (first and first[0] == 0) else None
             is_of_them = again is not None and (again[2].person is None or _THEM.search(part) is not None)
             if again is not None and is_of_them and find_when(part) is None:
-                yield front, f"{front[again[0] : again[1]]}, {then['said'] if then else part}"
+                yield front, f"{front[again[0] : again[1]]}, {then['said'] + (then['rest'] or '') if then else part}"
         at = start if start and sentence[start - 2] in ",;:!-" else at
 
 
@@ -207,3 +216,36 @@ def _plain(text: str) -> str:
     if ing is None:
         return core
     return f"{_STEMS.get(ing[1].casefold(), ing[1])}{core[ing.end() :]}"
+
+
+_THING = re.compile(
+    r"(?i)\b(?P<thing>(?:the|my|our|that|this) (?:(?!is\b|of\b)[a-z]+ )??(?P<noun>[a-z]+))(?='s|[,.;:]|$| (?:is|are|was"
+    r"|has|have|of|in|on|by|at|to|for|so|and|don't|doesn't|can't|won't|never|always|only|goes|[a-z]+s)\b)"
+)
+_PLACE = re.compile(
+    r"(?i)\b(?:at|in|by|near|behind|beneath|under|beside) (?:the|my|our|that) [a-z]+(?: [a-z]+(?=[,.;]|$))?"
+)
+_OF_IT = re.compile(r"(?i)(?:|(?:about |of )?(?:it|them|that|this|him|her)(?:,? then)?)")
+_SPEAKS = re.compile(r"(?i)\b(?:I|I'm|I've|I'll|my|me|we|we're|our|the|there's)\b")
+_LINKS = re.compile(
+    r"(?i)^(?:oh|well|ok|okay|so|look|see)\b[, ]*|[\s,;:.!-]*\b(?:(?:so|and|but|then|please|or)\b[\s,]*)*$"
+)
+
+
+def filled_in(asked: Asked, front: str, said: str) -> Asked:
+    """Return what is asked for with what "it", "them" and "there" stand for: something that was said before."""
+    before = re.sub(r"^(?:My|The|Our|We|There)\b", lambda first: first[0].lower(), _LINKS.sub("", front.strip(" ,")))
+    if asked.when.person is None and (time := find_when(before)) is not None and time[2] == asked.when:
+        before = f"{before[: time[0]]}{before[time[1] :]}".strip(" ,")
+    if asked.kind is GoalKind.TELL and asked.whom and not asked.what:
+        return replace(asked, what=_LINKS.sub("", re.sub(r"(?i)^.*,? but ", "", before)))
+    if asked.kind is GoalKind.REMIND and _OF_IT.fullmatch(asked.what) and _SPEAKS.search(before) and "?" not in before:
+        return replace(asked, what=to_listener(before))
+    if asked.kind is GoalKind.CHORE and (it := re.search(r"(?i) (it|them)\b", asked.what)) is not None:
+        are_many = it[1].casefold() == "them"
+        thing = next((one["thing"] for one in _THING.finditer(before) if one["noun"].endswith("s") is are_many), it[1])
+        return replace(asked, what=f"{asked.what[: it.start()]} {thing}{asked.what[it.end() :]}")
+    if asked.kind is GoalKind.COME and not asked.place and re.search(r"(?i)\bthere\b", said):
+        places = _PLACE.findall(before)
+        return replace(asked, place=re.sub(r"(?i)^\w+ \w+ ", "", places[-1])) if places else asked
+    return asked

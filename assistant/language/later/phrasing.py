@@ -10,11 +10,8 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from mud_assistant.assistant.events.goal import GoalKind
 from mud_assistant.assistant.language.later.hours import AMOUNT, CLOCK, LIGHT, NAME, NOBODY
-from mud_assistant.assistant.language.later.wishes import Asked
-from mud_assistant.assistant.language.persons import to_listener
-from mud_assistant.assistant.language.times import find_when
+from mud_assistant.assistant.language.times import PRONOUNS, When, bare_name
 
 _TIMER = r"(?:timer|alarm(?: clock)?|reminder|alert)"
 _SET = r"(?:(?:set|start|make|give|put on) )?(?:(?:me|us) )?(?:an? |the )?"
@@ -92,34 +89,28 @@ def expected_in(text: str) -> str:
     return "" if found is None else found["whom"] or found["late"]
 
 
-_THING = re.compile(
-    r"(?i)\b(?P<thing>(?:the|my|our|that|this) (?:(?!is\b|of\b)[a-z]+ )??(?P<noun>[a-z]+))(?='s|[,.;:]|$| (?:is|are|was"
-    r"|has|have|of|in|on|by|at|to|for|so|and|don't|doesn't|can't|won't|never|always|only|goes|[a-z]+s)\b)"
-)
-_PLACE = re.compile(
-    r"(?i)\b(?:at|in|by|near|behind|beneath|under|beside) (?:the|my|our|that) [a-z]+(?: [a-z]+(?=[,.;]|$))?"
-)
-_OF_IT = re.compile(r"(?i)(?:|(?:about |of )?(?:it|them|that|this|him|her)(?:,? then)?)")
-_SPEAKS = re.compile(r"(?i)\b(?:I|I'm|I've|I'll|my|me|we|we're|our|the|there's)\b")
-_LINKS = re.compile(
-    r"(?i)^(?:oh|well|ok|okay|so|look|see)\b[, ]*|[\s,;:.!-]*\b(?:(?:so|and|but|then|please|or)\b[\s,]*)*$"
-)
+def person(name: str, when: When) -> str:
+    """Return who is meant by a name or by "her"; empty where nobody can tell."""
+    if name.casefold() in PRONOUNS:
+        return when.person if when.person and when.person.casefold() not in PRONOUNS else ""
+    return name.capitalize() if name.islower() and " " not in name else bare_name(name)
 
 
-def filled_in(asked: Asked, front: str, said: str) -> Asked:
-    """Return what is asked for with what "it", "them" and "there" stand for: something that was said before."""
-    before = _LINKS.sub("", front.strip(" ,"))
-    if asked.when.person is None and (time := find_when(before)) is not None and time[2] == asked.when:
-        before = f"{before[: time[0]]}{before[time[1] :]}".strip(" ,")
-    if asked.kind is GoalKind.TELL and asked.whom and not asked.what:
-        return replace(asked, what=_LINKS.sub("", re.sub(r"(?i)^.*,? but ", "", before)))
-    if asked.kind is GoalKind.REMIND and _OF_IT.fullmatch(asked.what) and _SPEAKS.search(before) and "?" not in before:
-        return replace(asked, what=to_listener(before))
-    if asked.kind is GoalKind.CHORE and (it := re.search(r"(?i) (it|them)\b", asked.what)) is not None:
-        are_many = it[1].casefold() == "them"
-        thing = next((one["thing"] for one in _THING.finditer(before) if one["noun"].endswith("s") is are_many), it[1])
-        return replace(asked, what=f"{asked.what[: it.start()]} {thing}{asked.what[it.end() :]}")
-    if asked.kind is GoalKind.COME and not asked.place and re.search(r"(?i)\bthere\b", said):
-        places = _PLACE.findall(before)
-        return replace(asked, place=re.sub(r"(?i)^\w+ \w+ ", "", places[-1])) if places else asked
-    return asked
+def is_same(name: str, other: str) -> bool:
+    """Tell whether two names may be those of one person: "Ann", "Ann of Harl", "her"."""
+    one, two = name.casefold(), other.casefold()
+    return two in PRONOUNS or one.endswith(two) or two.endswith(one) or one.startswith(two) or two.startswith(one)
+
+
+def whose(when: When, whom: str) -> When:
+    """Return a time with the name of whom it calls "she"."""
+    return replace(when, person=whom) if when.person is not None and when.person.casefold() in PRONOUNS else when
+
+
+#: The speaker goes away for a while, without saying until when somebody is to stay.
+LEAVING = re.compile(
+    r"(?i)\b(?:brb|afk|be right back|be back|back (?:soon|in)|(?:I(?:'m| am)|me) (?:just )?(?:off|going|gone|out)"
+    r"|going to \w+|(?:I|I'll|I've got to|have to|need to|must|got to) (?:just |only |quickly )?(?:will |shall |must "
+    r"|have to |need to |want to )?(?:return|go|leave|fetch|get|bring|run|nip|pop|pee|use|speak|answer|grab|take|check"
+    r"|feed|see|find|sell|buy|talk|call|change)|I (?:won't|shan't|will not) be|I(?:'ll| will) (?:only )?be)\b"
+)

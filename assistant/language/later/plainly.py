@@ -11,11 +11,11 @@ from mud_assistant.assistant.language.later.hours import AMOUNT, NUMBERS_TEXT
 
 #: Old words, and what is said now.
 _OLD_TEXT = """
-    thou=you thee=you ye=you thy=your thine=your hither=here thither=there morn=morning eve=evening unto=to whilst=while
-    eventide=dusk even-tide=dusk ere=before tarry=wait bide=wait abide=wait 'tis=it's doth=does dost=do hath=has hast=have
-    art=are shalt=shall wilt=will canst=can prithee=please anon=soon nigh=near forthwith=now whene'er=whenever
-    whensoever=whenever noontide=noon yon=that yonder=that betwixt=between 'twixt=between upon=on aught=anything
-    thyself=yourself mayst=may mayest=may shouldest=should oft=often saith=says
+    thou=you thee=you ye=you thy=your thine=your hither=here thither=there morn=morning eve=evening unto=to
+    whilst=while eventide=dusk even-tide=dusk ere=before tarry=wait bide=wait abide=wait 'tis=it's doth=does dost=do
+    hath=has hast=have art=are shalt=shall wilt=will canst=can prithee=please anon=soon nigh=near forthwith=now
+    whene'er=whenever whensoever=whenever noontide=noon yon=that yonder=that betwixt=between 'twixt=between upon=on
+    aught=anything thyself=yourself mayst=may mayest=may shouldest=should oft=often saith=says
 """
 _OLD = dict(pair.split("=") for pair in _OLD_TEXT.split())
 #: Old endings: "cometh", "soundeth", "wouldst", "thou sleepest".
@@ -31,8 +31,8 @@ _IS_OLD = re.compile(
     r"|yond?e?r?|whene'er|whensoever|'?twixt|upon)\b"
 )
 _DONE_TEXT = """
-    lit=light fed=feed swept=sweep wound=wind clean=clean tidy=tidy full=fill trimmed=trim woken=wake roused=rouse told=tell
-    nudged=nudge given=give rung=ring drawn=draw hung=hang put=put set=set kept=keep
+    lit=light fed=feed swept=sweep wound=wind clean=clean tidy=tidy full=fill trimmed=trim woken=wake roused=rouse
+    told=tell nudged=nudge given=give rung=ring drawn=draw hung=hang put=put set=set kept=keep
 """
 #: Words in -ed and the like, and the verb of each that is not the word without it.
 _DONE = dict(pair.split("=") for pair in _DONE_TEXT.split())
@@ -179,22 +179,18 @@ _AT_HOUR = re.compile(
     rf"|midday)(?: bell)? (?:bell )?(?:sounds|rings|tolls|strikes)\b"
 )
 _AGAIN = "(?= (?:every|each|daily|nightly))"
-_THING, _BEEN = (
-    "(?:the|my|our|all|every|this) [\\w' -]+?",
-    r"\w+ed|fed|lit|swept|wound|given|rung|drawn|hung|put|set|kept",
-)
+_THING = r"(?:the|my|our|all|every|this) [\w' -]+?"
+_BEEN = r"\w+ed|fed|lit|swept|wound|given|rung|drawn|hung|put|set|kept"
 #: What is to be done, said of the thing: "make sure that the stove is lit", "the cat needs feeding every day, please".
 _MAKE_SURE = tuple(
     re.compile(f"(?i){pattern}")
     for pattern in (
         rf"(?:^|(?<=[,.;!] ))(?:could|can|may|would|might) (?P<thing>{_THING}) be (?:kept )?(?P<done>{_BEEN}){_AGAIN}",
         rf"\bI(?: would|'d)? (?:want|need|like) (?P<thing>{_THING}) (?:to be )?(?P<done>{_BEEN}){_AGAIN}",
-        rf"(?:^|(?<=[,.;!] ))(?P<thing>{_THING}) (?:wants?|needs?) (?P<done>\w+ing){_AGAIN}(?=.*\b(?:(?:can|could|would|will) you|please)\b)",
-        rf"\b(?:make sure|see to it|see|be sure|ensure|take care)(?: that)? (?P<thing>{_THING}) (?:is|are|be|gets?"
-        rf"|stays?) (?:always )?(?P<done>\w+)",
+        rf"(?:^|(?<=[,.;!] ))(?P<thing>{_THING}) (?:wants?|needs?) (?P<done>\w+ing){_AGAIN}(?=.*\b(?:you|please)\b)",
+        rf"\b(?:make sure|see to it|see|ensure)(?: that)? (?P<thing>{_THING}) (?:is|are|be|gets?) (?P<done>\w+)",
         rf"\blet (?P<thing>{_THING}) be (?:kept )?(?P<done>{_BEEN})\b",
-        r"\bI(?: would|'d)? (?:wish|want|need|like|love|have) to be (?P<done>woken|awakened|roused|reminded|told|called"
-        r"|fetched|warned|notified|nudged|alerted)(?: up)?(?P<thing>)\b",
+        r"\bI(?: would|'d)? (?:wish|want|need|like|love|have) to be (?P<done>woken|\w+ed|told)(?: up)?(?P<thing>)\b",
     )
 )
 

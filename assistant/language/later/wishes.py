@@ -13,8 +13,9 @@ from msgspec.structs import replace
 from mud_assistant.assistant.events.goal import GoalKind
 from mud_assistant.assistant.language.later.chores import CHORE, chore_in, split_place
 from mud_assistant.assistant.language.later.hours import NAME, NOBODY
+from mud_assistant.assistant.language.later.phrasing import is_same, person, whose
 from mud_assistant.assistant.language.persons import to_listener
-from mud_assistant.assistant.language.times import PRONOUNS, When, bare_name
+from mud_assistant.assistant.language.times import PRONOUNS, When
 
 #: What somebody is reminded of who asks to be woken.
 WAKE_UP = "wake up"
@@ -117,15 +118,10 @@ _MEET = (
 )
 _DROP_IN = r"(?:(?:show|turn) up|(?:stop|drop|swing|come|pop|call)(?: by| in| round| over)?)(?: here| again)?(?: at)?"
 _BE = r"be(?: (?:right )?(?:back|here|there|waiting|ready)(?: (?:again|here))?)?"
+_GO = "(?:come|return|get|go|walk|head|run|swing|slip|sneak|nip|step|wander|hop|drop|hurry|present yourself|appear)"
 _COME = tuple(
     re.compile(rf"(?i){verb}(?: {_AT})?{_TO_SEE}{_GOES_ON}")
-    for verb in (
-        rf"(?:come|return|get|go|walk|head|run|swing|slip|sneak|nip|step|wander|hop|drop|hurry|present yourself"
-        rf"|appear)(?: and \w+(?: with (?:me|us))?)?{_BACK}",
-        _BE,
-        _MEET,
-        _DROP_IN,
-    )
+    for verb in (rf"{_GO}(?: and \w+(?: with (?:me|us))?)?{_BACK}", _BE, _MEET, _DROP_IN)
 )
 _VAGUE = re.compile(r"(?i)\b(?:some ?times?|some ?day|one (?:day|of these days)|eventually)\b")
 #: So long somebody waits who waits for now, in seconds.
@@ -211,21 +207,21 @@ def _greeting(clause: Clause) -> Asked | None:
         words = f"my {found['regards']}{' for ' if found['thanks'] else ''}{found['thanks'] or ''}"
     elif found["thanks"] and not found["hello"]:
         words = f"thank you for {found['thanks']}"
-    whom = _person(found["whom"] or found["given"] or found["known"], clause.when)
-    return Asked(GoalKind.TELL, _whose(clause.when, whom), words, whom) if whom else None
+    whom = person(found["whom"] or found["given"] or found["known"], clause.when)
+    return Asked(GoalKind.TELL, whose(clause.when, whom), words, whom) if whom else None
 
 
 def _telling(clause: Clause) -> Asked | None:
     found = _TELL.fullmatch(clause.text)
     if found is None and clause.when.person and (bare := _TELL_IT.fullmatch(clause.text)) is not None:
-        whom = _person(bare["whom"] or bare["known"], clause.when)
-        return Asked(GoalKind.TELL, _whose(clause.when, whom), "", whom) if whom else None
+        whom = person(bare["whom"] or bare["known"], clause.when)
+        return Asked(GoalKind.TELL, whose(clause.when, whom), "", whom) if whom else None
     if found is None:
         said, whom = _SAY.fullmatch(clause.text), clause.when.person
         is_for_them = clause.is_apart and whom not in PRONOUNS
         return Asked(GoalKind.TELL, clause.when, said["what"], whom) if said and whom and is_for_them else None
-    whom = _person(found["whom"] or found["known"] or found["given"] or found["said"], clause.when)
-    if not whom or clause.when.person == "" or not _is_same(whom, clause.when.person or whom):
+    whom = person(found["whom"] or found["known"] or found["given"] or found["said"], clause.when)
+    if not whom or clause.when.person == "" or not is_same(whom, clause.when.person or whom):
         return None
     if clause.when.person is None and not clause.is_apart:
         return None  # "Tell Ann that dinner is at six."
@@ -234,7 +230,7 @@ def _telling(clause: Clause) -> Asked | None:
         what = re.sub(r"(?i)^if\b", "whether", re.sub(r"(?i)^(for|about) ", _wanted, what))
     if re.match(r"(?i)(?:and|or|but)\b|(?:from|for) me\b", what):
         return None  # the words themselves are missing
-    return Asked(GoalKind.TELL, _whose(clause.when, whom), what, whom)
+    return Asked(GoalKind.TELL, whose(clause.when, whom), what, whom)
 
 
 def _waiting(clause: Clause) -> Asked | None:
@@ -284,25 +280,8 @@ def _tending(clause: Clause) -> Asked | None:
     return Asked(GoalKind.CHORE, clause.when, what, place=place)
 
 
-def _person(name: str, when: When) -> str:
-    """Return who is meant by a name or by "her"; empty where nobody can tell."""
-    if name.casefold() in PRONOUNS:
-        return when.person if when.person and when.person.casefold() not in PRONOUNS else ""
-    return name.capitalize() if name.islower() and " " not in name else bare_name(name)
-
-
 def _wanted(preposition: re.Match[str]) -> str:
     return "I would like " if preposition[1].casefold() == "for" else "I would like to hear about "
-
-
-def _is_same(name: str, other: str) -> bool:
-    """Tell whether two names may be those of one person: "Ann", "Ann of Harl", "her"."""
-    one, two = name.casefold(), other.casefold()
-    return two in PRONOUNS or one.endswith(two) or two.endswith(one) or one.startswith(two) or two.startswith(one)
-
-
-def _whose(when: When, whom: str) -> When:
-    return replace(when, person=whom) if when.person is not None and when.person.casefold() in PRONOUNS else when
 
 
 def is_asked(message: str) -> bool:
