@@ -52,7 +52,7 @@ _A_NAME = re.compile(
     r"(?<=[a-z,;] )(?!I\b)[A-Z][a-z]+\b|^(?!(?:He|She|It|That|There|Here|Wh\w+|How|We|They|You|The|This|These|Those|My"
     r"|Our|Your|All|Some|Every\w*|No\w*|If|In|At|On|By|As|Since|Because|After|Before|Then|And|But|So|Oh|Please"
     r"|Always)\b)[A-Z][a-z]+(?='s |'ll | (?:is|has|had|was|went|left|will|should|might|may|can't|won't|never|always"
-    r"|came|swore|said|and I|\w+ed|\w+s) )"
+    r"|came|swore|said|and I|\w+(?:ed|s|nt|ld|ok|ve|ot|st)) )"
 )
 #: "Ann will come later. Tell her the key is under the mat."
 _WILL_COME = re.compile(

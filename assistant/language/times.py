@@ -199,10 +199,10 @@ def find_when(text: str) -> tuple[int, int, When] | None:
         between = _BETWEEN.match(line, end)
         is_next = between is not None and between.end() == more[0]
         is_said = more[2].person is not None and _IS.search(line[:begin]) is not None
-        joined = _joined(when, more[2]) if is_next and not is_said else None
-        if joined is None:
+        both = joined(when, more[2]) if is_next and not is_said else None
+        if both is None:
             break
-        when, end = joined, more[1]
+        when, end = both, more[1]
     return begin, end, when
 
 
@@ -217,7 +217,7 @@ def _first(line: str, start: int) -> tuple[int, int, When] | None:
     return best
 
 
-def _joined(one: When, other: When) -> When | None:
+def joined(one: When, other: When) -> When | None:
     """Return what two parts of a time mean together, as "tomorrow" and "at noon"; None where they are two times."""
     if one.seconds is not None or other.seconds is not None:
         return None

@@ -37,7 +37,7 @@ CANNOT, ENOUGH, NOBODY = (
 )
 #: Words without one of which no line asks for anything later, and no words of a character promise anything.
 NAMES_TIME = re.compile(
-    r"(?i)\b(?:once|if|should|(?:un)?til+|while|whilst|ev\w+|ere|each|all the|morn\w*|night\w*|daily|nightly|hourly"
+    r"(?i)\b(?:once|if|should|(?:un)?til+|while|whilst|ev\w+|ere|each|all|morn\w*|night\w*|daily|nightly|hourly"
     r"|twice|return|tomor\w*|tmrw?|tmw|2mor\w*|ton[iy]\w*|to?night|in|at|by|before|b4|after\w*|around|about|soon|ne?xt"
     r"|wh?e?n\w*|later|dawn|dusk|noon|mid\w+|sun\w+|for|during|(?:up)?on|then|(?:min(?:ute)?|hour|hr|second|sec)s?"
     r"|timer|alarm|reminder|message|note|the moment|a while|as|o'?clock|come|this|back|brb|afk|wen|wait|stay|go|move"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-_TENDING = (
+#: Verbs of caring for a thing that is there.
+TENDING = (
     "mind|tend|watch|water|sweep|feed|light|stoke|clean|dust|polish|guard|check|wind|wash|scrub|mop|rake|trim|oil|brush"
     "|groom|air|weed|stir|bank|tidy|protect|inspect|prune|sharpen|rinse|wipe|comb|straighten|refill|top up|rub down"
     "|milk|look after|take care of|keep an eye on|keep watch over|watch over|see to|tend to|check on|check up on"
@@ -22,7 +23,7 @@ _KIN = r"(?:(?:grand)?(?:mother|father|ma|pa)|mum|mom|dad|things|everything)"
 WHOSE = re.compile(r"(?i)\b(?:my|your|our|his|her|their)(?: own)?\b")
 #: A chore: a verb of tending, and the thing that is tended.
 CHORE = re.compile(
-    rf"(?i)(?P<verb>{'|'.join(sorted(_TENDING.split('|'), key=len, reverse=True))}|{_SHOWN})(?P<along> (?:down|out|up"
+    rf"(?i)(?P<verb>{'|'.join(sorted(TENDING.split('|'), key=len, reverse=True))}|{_SHOWN})(?P<along> (?:down|out|up"
     rf"|off))? (?P<thing>(?:{_DETERMINER}\b|(?-i:[A-Z])\w+(?:['\u2019]s)?\b|old(?= (?-i:[A-Z]))|all of"
     rf"|each of) (?!time\b|(?:own )?(?:business|manners|head|language|words|feet|life|temper|hearts?|tongue|souls?"
     rf"|eyes?|backs?)\b|step\b|gap\b|stars\b|sun\w*\b|sky\b|moon\b|play\b|world\b|clouds\b|rain\b|tongue\b|back\b"
@@ -42,13 +43,13 @@ _NO_CARE = (
 )
 #: Any other care, where it is asked for again and again.
 _CARE = re.compile(
-    rf"(?i)(?!{_NO_CARE}|{_DETERMINER}\b|(?:{_TENDING})\b(?! (?:it|them)\b))(?P<verb>[a-z]+(?<!s)(?<![^e]ed)(?<!ing)"
+    rf"(?i)(?!{_NO_CARE}|{_DETERMINER}\b|(?:{TENDING})\b(?! (?:it|them)\b))(?P<verb>[a-z]+(?<!s)(?<![^e]ed)(?<!ing)"
     rf"|(?:fl|br|s|r|sw|wr|str)ing|dress|toss|press|bless)(?P<along> (?:down|out|up|off|away|in|back|over|wide|open|to"
     rf"|with|on|for|round))? (?P<thing>(?:{_DETERMINER}|fresh|new|clean|some|more|it|them)\b[^.!?;]*)"
 )
 #: Verbs of care that are no nouns, before a thing without an article: "feed chickens".
 _NO_ARTICLE = re.compile(
-    rf"(?i)^({_TENDING}|open|close|shut|draw|scatter|strew|burn|fill|empty|spread|pour|gather|lay|chop|give"
+    rf"(?i)^({TENDING}|open|close|shut|draw|scatter|strew|burn|fill|empty|spread|pour|gather|lay|chop|give"
     rf"|put out)(?P<along> (?:down|out|up|off))? (?!(?:{_DETERMINER}|each|me|us|you|it|him|them|up|out|off|down|after"
     rf"|over|at|in|on|to|and|every|for|is|are|was|has|of|care|an eye|watch|as|or|when|if|by|until|with|from|comes?"
     rf"|goes)\b|(?-i:[A-Z]))(?=[a-z]+\b)"

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from mud_assistant.assistant.events.goal import GoalKind
+from mud_assistant.assistant.language.later.chores import TENDING
 from mud_assistant.assistant.language.later.phrasing import as_mostly_put
 from mud_assistant.assistant.language.later.wishes import AWAY, Asked, Clause
 from mud_assistant.assistant.language.persons import to_listener
@@ -59,9 +60,9 @@ _POLITE = one_of(
 #: What a name without a comma stands before: "Ann could you", "ann remind me"; "Cocks wake me at dawn." calls nobody.
 _CALL_ENDS = r"""
     please|kindly|(?:could|can|would|will|won't) you|don't forget|remember|be sure|make sure|if you|I (?:want|need) you
-    remind|reminder|timer|alarm|set|tell|let|say|be|give|warn|ask|ping|poke|nudge|buzz|message|check
-    come (?:back|find|here)|meet (?:me|us)|wait (?:here|for|at|by)|stay (?:here|put|with|by|at)|hold|don't|I want
-    in \d+|\d+|when|if|once|wake|feed|water|light|guard|watch|tend|come|meet|mind|sweep|clean|polish|b|make me
+    remind|reminder|timer|alarm|set|tell|let|say|be|give|warn|ask|ping|poke|nudge|buzz|message|come|meet
+    wait (?:here|for|at|by)|stay (?:here|put|with|by|at)|hold|don't|I want
+    in \d+|\d+|when|if|once|wake|b|make me
 """
 _LEAD = re.compile(rf"(?i)(?:{_CALLED})?(?:(?:{_POLITE})\b[\s,:;!.-]*)*")
 _FRIEND = r"(?:my )?(?:friend|dear|sir|madam|lad|love|mate|good \w+|old \w+)"
@@ -97,7 +98,7 @@ _FONDLY = r"(?:(?:(?:O|good|dear|sweet|gentle|kind|trusty|old|wise|master|mistre
 _A_CALL = (
     re.compile(
         rf"(?i)^(?:{_CALLED})(?:oh,? |{_FONDLY})*(?!(?:{one_of(_NO_NAME)})\b)(?P<name>[\w'-]+)(?:[,:!;] ?|\.\.\. ?| - "
-        rf"|(?<!s) (?=(?:{one_of(_CALL_ENDS)})\b))"
+        rf"|(?<!s) (?=(?:{one_of(_CALL_ENDS)}|{TENDING})\b))"
     ),
     re.compile(
         rf"(?i)(?:[,;:]|\b(?:so|and|but|yes|ok|okay|please|oh)) {_FONDLY}(?P<name>(?-i:(?!I\b)[A-Z])[\w'-]+)(?=[?!]"

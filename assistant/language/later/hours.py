@@ -100,16 +100,17 @@ _MOVES = (
 )
 #: How somebody comes: "gets back", "finally turns up", "is in". "Coming to the inn" has more behind it.
 COMES = (
-    rf"(?:(?:next|finally|ever|at last|happens? to|has|have|is|are|am|should|will|be|does"
+    rf"(?:(?:next|finally|ever|at last|(?:happens?|bothers?|manages?) to|has|have|is|are|am|should|will|be|does"
     rf"|again) )*(?:(?:{_MOVES})(?:e?s|ing)? (?:back|in(?:side)?|by|home|here|round|around|over|along|through|past|down"
     rf"|up|on(?:line)?|to)\b|(?:com(?:es?|ing)|return(?:s|ed|ing)?|arriv(?:es?|ed|ing)|(?:shown|turned) up|appears?"
     rf"|visits?|enter(?:s|ing)?|logs?(?=\W*$|[,:;-])|asks?(?: (?:for|after|about) (?:me|us)| where I (?:am|was|went))?"
     rf"|pass(?:es)?(?: by)?|back|here|around|home|present|online|(?:cross(?:es)?|darkens?) (?:the|this|your|my"
-    rf"|our) (?:threshold|door\w*)|sets? foot|joins?|awake|wakes?(?: up)?|near(?:by)?|(?:on|in|shows?|about)(?=\W*$"
-    rf"|[,;:]| (?:remind|tell|ask|let|say|give|that|to|and|please)\b)|shows? (?:her|his|their) face)\b)(?: (?:(?:to"
-    rf"|through|into|past|from|within|inside) (?:(?:the|this|that|these|those|your|my|our|see) )?\w+|finally|at last"
-    rf"|back|again|here|in|home|by|round|around|over|next|through|(?:the|this|that|your) (?:room|door|shop|house|inn"
-    rf"|gate|hall|garden|tavern|village|bridge)|this way|(?:looking|asking|calling)(?: for (?:me|us|you))?)\b)*"
+    rf"|our) (?:threshold|door\w*)|sets? foot|finds? (?:me|you|us)|joins?|awake|wakes?(?: up)?|near(?:by)?|(?:on|in"
+    rf"|shows?|about)(?=\W*$|[,;:]| (?:remind|tell|ask|let|say|give|that|to|and|please)\b)|shows? (?:her|his"
+    rf"|their) face)\b)(?: (?:(?:to|through|into|past|from|within|inside) (?:(?:the|this|that|these|those|your|my|our"
+    rf"|see) )?\w+|finally|at last|back|again|here|in|home|by|round|around|over|next|through|(?:the|this|that"
+    rf"|your) (?:room|door|shop|house|inn|gate|hall|garden|tavern|village|bridge)|this way|(?:looking|asking"
+    rf"|calling)(?: for (?:me|us|you))?)\b)*"
 )
 ONCE = (
     r"(?:(?:if and )?when(?:ever)?(?: next)?|once|if(?: ever)?|by the time|when and if|as soon as|(?:the )?(?:next"

@@ -53,7 +53,8 @@ _NAMED = {
 }
 #: A pattern, and how that is mostly said, with a ~ for a space at its end, three spaces apart. Each is tried in turn.
 _RULES = r"""
-    \b(?:and|an) you (?=(?:see|meet|find|hear|spy)\b) => if you~   (?<!\w)'?til\b|\buntil that\b => until   @ ? => at~
+    \b(?:and|an) you (?=(?:see|meet|find|hear|spy)\b) => if you~
+    (?<!\w)'?til\b|\buntil that\b => until   \bbefore that (?=I\b) => before~   @ ? => at~
     \bb (?=(?:at|here|there|back|by|in)\b) => be~
     (?<!\b(?:in|at|by) )(?<!\bafter )(?<!\bfor )\b2 (?!\w+s\b|(?:min|sec|hr|hour|day|week|pm|am|silver|gold|copper)
         |(?:of|or|and|more|please|in|at)\b)(?=[a-z]) => to~
@@ -76,12 +77,12 @@ _RULES = r"""
     \bwhen the sun (?:is|stands) (?:at its )?(?:highest|high|overhead|zenith|height|peak)\b => at noon
     <AT>(?!<NO_ORDER>\b)([a-z]+) you (?!(?:are|have|were|will|would|should|could|can|at|when|in|soon|later|tomorrow
         |tonight|around|guys|know|said|told|did|do)\b) => \1~
-    <AT>(?:hie|get|betake|hasten|haste) (?:you )?(?=back|hence|home|to|again|here|there) => come~
+    <AT>(?:hie|get|betake|hasten|haste|repair) (?:you )?(?=back|hence|home|to|again|here|there) => come~
     <AT>(stir|move|go|leave|depart|stray|wander|quit|budge|forget|part|let|tell|walk) not\b => don't \1
     <AT>(?:you )?not? (?=(?:go|leave|move|stir|wander|run|walk)\b)|\bdon't to~ => don't~
     \b(?:suffer|let|allow) me not (?:to )?forget\b => don't let me forget
     \blet (<THEY>|the \w+) be (?:told|informed|warned|made aware)\b => tell \1
-    \b(?:put me in mind|(?:recall|bring|call)(?: it)?(?: back)? to (?:me|my (?:mind|memory))|(?:jog
+    \b(?:put me in mind|(?:recall|bring|call)(?: it)?(?: back)? to (?:me|my (?:mind|memory|remembrance))|(?:jog
         |refresh) my memory|prompt me|(?:make|send|give|set) me a (?:remind|remember)(?:er)?|bid me
         |make me (?:remember|think)|help me (?:to )?remember|speak to me(?= of)|mention to me|keep me mindful
         |(?:remember|recall) me)\b => remind me
@@ -98,7 +99,7 @@ _RULES = r"""
     \b(tell|ask|inform|remind|warn|say) (?:to|for|at) (?=(?:him|her|them|me|us)\b|(?-i:[A-Z])\w) => \1~
     \bsay <THEY>(?=,? (?:when|once|if|that)\b) => tell \g<who>
     \b(?:take|get|send|msg|message) (?:a )?(?:message )?for (?=\w+ (?:when|if|once)\b) => tell~
-    \b(if|when|once|until|till) (?:will )?(?:comes?|arrives?|returns?) ((?:my (?:[a-z]+ )?)?(?-i:[A-Z])\w+)
+    \b(if|when|once|until|till) (?:will )?(?:comes?|arrives?|returns?) ((?:my (?:[a-z]+ )?)?(?-i:[A-Z])\w+|the \w+)
         => \1 \2 comes
     \b(under|near|behind|inside|outside) of\b => \1
     \b(?:I need|I want|I would have|I'd have|I expect) you (?:to be )?(?=(?:back|here|there|by|near|at|in|next to
@@ -125,14 +126,14 @@ _RULES = r"""
     \b((?:every|each) \w+),? you (?=(?!(?:are|were|have|can|will)\b)[a-z]+ (?:the|my|our|your|down|out|up)\b) => \1~
     ^(?:we meet|see you|wait) (?=(?:at|by|in|on) the (?!morning|evening|afternoon)\w+(?: \w+)? (?:at
         |in) \w+(?: then)?(?:, (?:ok|okay|deal|yes))?\W*$) => meet me~
-    \bI(?:'ll| will)? wait (?:for )?you (?=(?:at|by|in) (?:the|my|our) )|^meet you (?=(?:at|by|in) )
+    \bI(?:'ll| will| shall)? (?:a?wait|wait for) you (?=(?:at|by|in) (?:the|my|our) )|^meet you (?=(?:at|by|in) )
         |\b(?:let us to meet|we meet us|(?:can|shall|could) we meet us)\b => meet me~
     \bI(?:'ll| will| shall) (?:see|meet) you (?=(?:at|by|near|outside|in|on) (?:the|your|my|our) (?!morning|afternoon
         |evening|night|\w+ hour|road|way)) => meet me~
     \b(?:attend|rejoin|attend on|await) (?=me (?:at|by|in|here)\b) => join~
     \b(?:get yourself|betake yourself|make your way|find your way)\b => go
     \b(?:arrive|report|present yourself) (?=(?:at|in) ) => be~
-    (?<=[a-z]) you (?=(?:come|go) (?:back|here|to the)\b|(?:wake|remind|tell|call) me\b|(?:wait
+    (?<=[a-z]) you (?=(?:come|go) (?:back|here|to the)\b|(?:wake|remind|tell|call|meet|meet with) me\b|(?:wait
         |stay) here\b)(?=.*\b(?:please|ok|okay|yes)\W*$) => ~
     \b(?:where|as) you (?:are|stand|sit)\b => here
     \b(<NOT> (?:you )?(?:move|go|leave|stir|budge|wander|run|walk)) you\b|\b(<NOT>) you (?=(?:move|go|leave|stir
@@ -151,7 +152,7 @@ _RULES = r"""
         => \1 until I am back
     \bwait (?:here )?for ((?-i:[A-Z])[a-z]+|\w+(?= here))(?<!\b(?:me|it|us))(?: here)?(?=\W*$|[,.!;])
         => wait here until \1 comes
-    \b(?:wait|hang on|hold on)(?: here)? (?:for )?(?=(?!an?\b|one\b)\w|a few|an hour
+    \b(?:wait|hang on|hold on)(?: here| me)? (?:for )?(?=(?!an?\b|one\b)\w|a few|an hour
         |half)(?P<time><AMOUNT>)(?: for me| here)* => wait here for \g<time>
     \b(<NOT> (?:leave|quit|go|move|stir|budge|wander|run|walk)\b(?! (?:to|into|near) )[^.!?;,]*?) before (?=\w)
         => \1 until~
@@ -174,7 +175,7 @@ _CLOCK = r"third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth"
 _HOURS = dict(zip(_CLOCK.split("|"), NUMBERS_TEXT.split()[2:], strict=True))
 #: "At the ninth hour", "when the noon bell sounds".
 _AT_HOUR = re.compile(
-    rf"(?i)\bthe (?P<hour>{_CLOCK}) (?:hour|bell)\b|\bwhen (?:it )?is (?P<h>{_NAMED['<MARK>']})\b"
+    rf"(?i)\bthe (?P<hour>{_CLOCK}) (?:hour|bell)\b|\bwhen (?:it )?(?:is|will be) (?P<h>{_NAMED['<MARK>']})\b"
     rf"|\bwhen (?:the )?(?P<g>{_NAMED['<MARK>']}) (?:is(?: here)?|comes)\b|\bwhen the (?P<b>noon|midnight"
     rf"|midday)(?: bell)? (?:bell )?(?:sounds|rings|tolls|strikes)\b"
 )
@@ -189,8 +190,8 @@ _MAKE_SURE = tuple(
         rf"\bI(?: would|'d)? (?:want|need|like) (?P<thing>{_THING}) (?:to be )?(?P<done>{_BEEN}){_AGAIN}",
         rf"(?:^|(?<=[,.;!] ))(?P<thing>{_THING}) (?:wants?|needs?) (?P<done>\w+ing){_AGAIN}(?=.*\b(?:you|please)\b)",
         rf"\b(?:make sure|see to it|see|ensure)(?: that)? (?P<thing>{_THING}) (?:is|are|be|gets?) (?P<done>\w+)",
-        rf"\blet (?P<thing>{_THING}) be (?:kept )?(?P<done>{_BEEN})\b",
-        r"\bI(?: would|'d)? (?:wish|want|need|like|love|have) to be (?P<done>woken|\w+ed|told)(?: up)?(?P<thing>)\b",
+        rf"\blet (?P<thing>(?!it|me|us|her|him|them)[a-z][\w' -]*?) be (?:kept )?(?P<done>{_BEEN})\b",
+        r"\b(?:I(?: would|'d)? (?:(?:wish|want|need|like) to )?|let me )be (?P<done>woken|\w+ed|told)(?: up)?(?P<thing>)\b",
     )
 )
 

@@ -15,7 +15,7 @@ from mud_assistant.assistant.language.later.chores import CHORE, chore_in, split
 from mud_assistant.assistant.language.later.hours import NAME, NOBODY
 from mud_assistant.assistant.language.later.phrasing import is_same, person, whose
 from mud_assistant.assistant.language.persons import to_listener
-from mud_assistant.assistant.language.times import PRONOUNS, When
+from mud_assistant.assistant.language.times import PRONOUNS, When, find_when, joined
 
 #: What somebody is reminded of who asks to be woken.
 WAKE_UP = "wake up"
@@ -66,7 +66,7 @@ _REMIND = re.compile(
     r"(?i)(?:(?:remind|nudge|prod|poke|nag) (?:me|us)(?: again)?|(?:give|send) (?:me|us) a (?:nudge|poke|prod)"
     r"|(?:(?:give|send|set) (?:me |us )?|(?:(?:can|could|may) )?I(?: will|'ll|'d| would)? (?:need|want|like|get"
     r"|have) )a reminder|I need reminding|don't let me forget|(?:make sure|see to it) (?:that )?I (?:don't forget"
-    r"|remember|do not forget))[,:]?(?: (?:of|about|bout|that|to|2)\b)?[,:]?(?: (?P<what>.*))?"
+    r"|remember|do not forget))[,:]?(?: (?:of|about|that|to|so(?: that)?|because|or)\b)?[,:]?(?: (?P<what>.*))?"
 )
 _WAKE = re.compile(
     r"(?i)(?:(?:wake|rouse|awaken|get) (?:me|us)(?: up)?|shake (?:me|us) awake|give (?:me"
@@ -102,7 +102,7 @@ _TELL_IT = re.compile(
     rf"(?i)(?:tell {_WHOM}(?: so| that| this| it)?|let {_WHOM.replace('whom', 'known')} know(?: that| this| it)?)"
 )
 #: "If Ann comes, say that I am out."
-_SAY = re.compile(r"(?i)say (?:that )?(?P<what>(?!so\b|something|nothing|hello|hi\b).+)")
+_SAY = re.compile(r"(?i)(?:say|mention) (?:that )?(?P<what>(?!so\b|something|nothing|hello|hi\b).+)")
 _GREET = re.compile(
     rf"(?i)(?:(?:say (?P<hello>hello|hi|hey|goodbye|good morning|good night|thank you|thanks|sorry|happy birthday)"
     rf"|(?P<sorry>apologi[sz]e)) to {_WHOM}|(?:give|send|hand|bring) {_WHOM.replace('whom', 'given')} my "
@@ -214,8 +214,8 @@ def _greeting(clause: Clause) -> Asked | None:
 def _telling(clause: Clause) -> Asked | None:
     found = _TELL.fullmatch(clause.text)
     if found is None and clause.when.person and (bare := _TELL_IT.fullmatch(clause.text)) is not None:
-        whom = person(bare["whom"] or bare["known"], clause.when)
-        return Asked(GoalKind.TELL, whose(clause.when, whom), "", whom) if whom else None
+        told = person(bare["whom"] or bare["known"], clause.when)
+        return Asked(GoalKind.TELL, whose(clause.when, told), "", told) if told else None
     if found is None:
         said, whom = _SAY.fullmatch(clause.text), clause.when.person
         is_for_them = clause.is_apart and whom not in PRONOUNS
@@ -255,6 +255,9 @@ def _waiting(clause: Clause) -> Asked | None:
 def _coming(clause: Clause) -> Asked | None:
     if re.match(r"(?i)until|till|'?til", clause.said):
         return None
+    if (more := find_when(clause.text)) is not None and (both := joined(clause.when, more[2])) is not None:
+        text = f"{clause.text[: more[0]]}{clause.text[more[1] :]}".strip(" ,")  # "tomorrow at the inn at dusk"
+        clause = Clause(text, both, clause.said)
     found = next(filter(None, (pattern.fullmatch(clause.text) for pattern in _COME)), None)
     if found is None or re.fullmatch(
         r"(?i)(?:meet|be|stop|drop|swing|pop|call|get|go|walk|run|head)(?: (?:on|out|down|up))*", clause.text
