@@ -18,7 +18,6 @@ from mud_assistant.assistant.language.later.clauses import (
     TAIL,
     clauses_of,
     filled_in,
-    may_name_time,
     request_of,
     starts_of,
     uncalled,
@@ -111,7 +110,7 @@ def _named(name: str, they: re.Match[str]) -> str:
 
 def _in_sentence(sentence: str, before: str = "") -> Asked | None:
     """Return what a sentence asks for, wherever in it the clause begins; `before` is what was said before it."""
-    if not may_name_time(sentence) or _THEY_SAY.search(sentence):
+    if _THEY_SAY.search(sentence):
         return None
     for front, part in starts_of(sentence):
         for clause in clauses_of(part):

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from mud_assistant.assistant.events.goal import GoalKind
 from mud_assistant.assistant.language.later.chores import TENDING
 from mud_assistant.assistant.language.later.phrasing import as_mostly_put
+from mud_assistant.assistant.language.later.plainly import verb_of
 from mud_assistant.assistant.language.later.wishes import AWAY, Asked, Clause
 from mud_assistant.assistant.language.persons import to_listener
 from mud_assistant.assistant.language.times import When, find_when
@@ -80,12 +81,6 @@ TAIL = re.compile(
 )
 #: Politeness and names in the middle of a clause: "Remind me, Ann, at noon".
 _ASIDE = re.compile(r"(?i),? (?:please|kindly)\b,?(?= )|\b(me|us), [\w'-]+,(?= )")
-_STEMS_TEXT = "wak=wake com=come stok=stoke giv=give lett=let gett=get tak=take mak=make danc=dance guid=guide"
-#: The stems of words in -ing that are not the word itself.
-_STEMS = dict(pair.split("=") for pair in _STEMS_TEXT.split())
-_PAST_TEXT = "told=tell gave=give woke=wake reminded=remind called=call kept=keep came=come met=meet asked=ask"
-#: What "I'd be glad if you told me" asks for.
-_PAST = dict(pair.split("=") for pair in _PAST_TEXT.split())
 _WISHES = re.compile(r"(?i)\bif you [a-z]+")
 _FOR = re.compile(
     r"(?i)\bfor (?=(?:about |around |another |just )?(?:an?|half an?|half|a few|a couple|\d+|[a-z]+) (?:seconds?"
@@ -161,14 +156,6 @@ def starts_of(sentence: str) -> Iterator[tuple[str, str]]:
         at = start if start and sentence[start - 2] in ",;:!-" else at
 
 
-def may_name_time(text: str) -> bool:
-    """Tell whether a text can have a clause with a time at all; most lines of talk have none."""
-    if find_when(text) is not None or AWAY.search(text) is not None or _FOR.search(text) is not None:
-        return True
-    core = _plain(text)
-    return core != (put := as_mostly_put(core)) and find_when(put) is not None
-
-
 def request_of(sentence: str) -> str:
     """Return a sentence from the verb of what it asks for on, without calls and polite words."""
     return TAIL.sub("", as_mostly_put(_plain(_ASIDE.sub(r"\1", sentence))))
@@ -209,14 +196,9 @@ def _plain(text: str) -> str:
     core = _LEAD.sub("", whole, count=1).strip(" ,")
     if core == whole:
         return core
-    if (past := re.match(rf"(?i)(?:{'|'.join(_PAST)})\b", core)) is not None and _WISHES.search(whole):
-        return f"{_PAST[past[0].casefold()]}{core[past.end() :]}"
-    if _WISHES.search(whole) and (past := re.match(r"(?i)([a-z]*[aeiou][a-z]+)ed\b", core)) is not None:
-        return f"{past[1]}{core[past.end() :]}"
-    ing = re.match(r"(?i)([a-z]*[aeiouy][a-z]*)ing\b", core)
-    if ing is None:
-        return core
-    return f"{_STEMS.get(ing[1].casefold(), ing[1])}{core[ing.end() :]}"
+    first, space, rest = core.partition(" ")
+    is_past = _WISHES.search(whole) is not None and not first.casefold().endswith(("eed", "ing"))
+    return f"{verb_of(first)}{space}{rest}" if is_past or re.fullmatch(r"(?i)[a-z]*[aeiouy][a-z]*ing", first) else core
 
 
 _THING = re.compile(

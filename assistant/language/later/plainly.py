@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import re
 
-from mud_assistant.assistant.language.later.hours import AMOUNT, NUMBERS_TEXT
+from mud_assistant.assistant.language.later.hours import AMOUNT
 
 #: Old words, and what is said now.
 _OLD_TEXT = """
-    thou=you thee=you ye=you thy=your thine=your hither=here thither=there morn=morning eve=evening unto=to
-    whilst=while eventide=dusk even-tide=dusk ere=before tarry=wait bide=wait abide=wait 'tis=it's doth=does dost=do
-    hath=has hast=have art=are shalt=shall wilt=will canst=can prithee=please anon=soon nigh=near forthwith=now
-    whene'er=whenever whensoever=whenever noontide=noon yon=that yonder=that betwixt=between 'twixt=between upon=on
-    aught=anything thyself=yourself mayst=may mayest=may shouldest=should oft=often saith=says
+    thou=you thee=you ye=you thy=your thine=your hither=here thither=there morn=morning unto=to whilst=while
+    eventide=dusk even-tide=dusk ere=before tarry=wait bide=wait abide=wait 'tis=it's doth=does dost=do hath=has
+    hast=have shalt=shall wilt=will canst=can prithee=please anon=soon nigh=near forthwith=now whene'er=whenever
+    whensoever=whenever noontide=noon yon=that yonder=that betwixt=between 'twixt=between upon=on aught=anything
+    thyself=yourself mayst=may mayest=may shouldest=should oft=often saith=says
 """
 _OLD = dict(pair.split("=") for pair in _OLD_TEXT.split())
 #: Old endings: "cometh", "soundeth", "wouldst", "thou sleepest".
@@ -24,18 +24,14 @@ _OLD_WORD = re.compile(
     rf"|should|did|(?<=thou )(?!must|just|best|first|last)(?:see|[a-z]{{2,}}?))e?st)(?![\w'-])"
 )
 _ENDS_IN_ES = re.compile(r"(?:[vcsxzo]|sh|ch|com|(?<![aeiou])[aeiou]k)$")
-#: An old line has one of these; "eve" alone may be a name, and "art" is a thing.
-_IS_OLD = re.compile(
-    r"(?i)\b(?:thou|thee|thy|thine|thyself|doth|dost|hath|hast|ye|hither|morn|the morrow|eventide|noontide|each eve"
-    r"|every eve|(?:at|this) eve|ere|tarry|abide|bide|prithee|\w+eth|shalt|wilt|\w+ldst|canst|anon|unto|whilst"
-    r"|yond?e?r?|whene'er|whensoever|'?twixt|upon)\b"
-)
-_DONE_TEXT = """
+_VERBS_TEXT = """
     lit=light fed=feed swept=sweep wound=wind clean=clean tidy=tidy full=fill trimmed=trim woken=wake roused=rouse
-    told=tell nudged=nudge given=give rung=ring drawn=draw hung=hang put=put set=set kept=keep
+    told=tell gave=give woke=wake came=come met=meet nudged=nudge given=give rung=ring drawn=draw hung=hang put=put
+    set=set kept=keep wak=wake com=come stok=stoke giv=give lett=let gett=get tak=take mak=make danc=dance guid=guide
+    nudg=nudge
 """
-#: Words in -ed and the like, and the verb of each that is not the word without it.
-_DONE = dict(pair.split("=") for pair in _DONE_TEXT.split())
+#: The verbs of words in -ed and -ing, or of what is left without that, where it is not the word itself.
+_VERBS = dict(pair.split("=") for pair in _VERBS_TEXT.split())
 
 
 #: What the rules call by a name in angles.
@@ -53,27 +49,25 @@ _NAMED = {
 }
 #: A pattern, and how that is mostly said, with a ~ for a space at its end, three spaces apart. Each is tried in turn.
 _RULES = r"""
-    \b(?:and|an) you (?=(?:see|meet|find|hear|spy)\b) => if you~
-    (?<!\w)'?til\b|\buntil that\b => until   \bbefore that (?=I\b) => before~   @ ? => at~
-    \bb (?=(?:at|here|there|back|by|in)\b) => be~
+    \b(?:and|an) you (?=(?:see|meet|find|hear|spy)\b) => if you~   (?<!\w)'?til\b|\buntil that\b => until
+    \bbefore that (?=I\b) => before~   @ ? => at~   \bb (?=(?:at|here|there|back|by|in)\b) => be~
     (?<!\b(?:in|at|by) )(?<!\bafter )(?<!\bfor )\b2 (?!\w+s\b|(?:min|sec|hr|hour|day|week|pm|am|silver|gold|copper)
         |(?:of|or|and|more|please|in|at)\b)(?=[a-z]) => to~
     (?<!\b(?:in|at|by) )(?<!\bafter )(?<!\bfor )\b4 (?=(?:me|us|the|my|[a-z]+ (?:when|if|once))\b) => for~
-    \b(?:every|each) morrow\b => every morning   \beveryday\b|\bevery (?=hr\b) => every day
-    \bevery dayhr\b => every hour   \blater (?=tonight|today|this) =>
-    \b(?:the )?(?:crowing of the cock|cock'?s?[- ]crow(?:ing)?)\b => cockcrow   \bsee you (?=that\b) => see~
+    \beveryday\b => every day   \b(?:the )?(?:crowing of the cock|cock'?s?[- ]crow(?:ing)?)\b => cockcrow
     \b(?:the )?(?:setting|sinking|going down) of the sun\b => sunset
     \b(?:the )?rising of the sun\b|\bday's dawn(?:ing)?\b|\bdawning\b => sunrise
     \b(?:at )?(?:vespers|evensong)\b|\bat (?:even|eve)\b(?! ?song) => at dusk
     \b(?:at |around |about )?mid-?morning\b => at ten in the morning   \b(?:in|on|to) (?:the )?(?=<MARK>\b) => at~
     \b(?:in|on|to|at) (?:the )?(?=(?:evening|morning|afternoon)\b) => in the~
+    \bwhen (?:it )?(?:is|will be) (<MARK>)\b|\bwhen (?:the )?(<MARK>) (?:is(?: here)?|comes)\b|\bwhen the (noon
+        |midnight|midday)(?: bell)? (?:sounds|rings|tolls|strikes)\b => when it is \1\2\3
     \bwhen (?:it is |the )?(evening|morning|night)(?: is| comes| falls)\b => in the \1
-    \b(?:in|on|at|with) (?=(?:every|each) (?!other)\w) =>
+    \b(?:in|on|at|with) (?=(?:every|each) (?!other)\w) =>   \b(every|each|this) eve\b => \1 evening
     \b(?:all|on|in) (?:the )?(morning|evening|night|day|afternoon)s\b => every \1
     (?<=[a-z]) (?<!'s )(?<!\b(?:is|at|by|of) )(?<!\b(?:the|for) )(?<!\b(?:come|till|each|high|past) )(?<!\b(?:until
         |every|after|about) )(?<!\b(?:before|around) )(?=<MARK>(?:\W*$| (?:ok|okay|please)\b)) => ~at~
-    \bbefore ((?:an|one|half an|two|another) hours?)\b(?: (?:is|be|has|have) (?:gone|passed|run|over|up|out))?
-        => in \1
+    \bbefore ((?:an|one|half an|two|another) hours?)\b(?: (?:is|be|has|have) (?:gone|passed|run|over|up|out))? => in \1
     \bwhen the sun (?:is|stands) (?:at its )?(?:highest|high|overhead|zenith|height|peak)\b => at noon
     <AT>(?!<NO_ORDER>\b)([a-z]+) you (?!(?:are|have|were|will|would|should|could|can|at|when|in|soon|later|tomorrow
         |tonight|around|guys|know|said|told|did|do)\b) => \1~
@@ -88,14 +82,11 @@ _RULES = r"""
         |(?:remember|recall) me)\b => remind me
     \bI(?:'d| would) (?:appreciate|like|love|need|want) a reminder\b|\bI could use a reminder\b => remind me
     \b(remind|wake|rouse|warn) (?:this|your) (?:[a-z]+ ){0,2}?[a-z]+ (?=(?:to|that|of|about|at|in|when)\b) => \1 me~
-    \b(?:say|tell) to me\b,?:? => tell me to   \btake care (?=the|my|our) => take care of~
-    \blook (?=my|our) => look after~   \bgive water to\b => water   \b(?:to )?make clean\b => clean
-    \b(wake|call|tell|remind) up (me|us)\b => \1 \2 up
+    \b(?:say|tell) to me\b,?:? => tell me to   \bgive water to\b => water   \b(?:to )?make clean\b => clean
     \bI (?:want|need|would like|wish) that you (?=[a-z])|\b(?:is it|it is|it's) possible (?:to|that)~
         |\bI want (?:to )?ask you to~ => please~
     \bit (?:is|would be) possible (?=you\b) => can~
     (?<!\ba )\b(ping|poke|nudge|buzz) (?=(?:in|at|when|if)\b) => \1 me~
-    \bI want that <THEY> knows?\b => tell \g<who>   \blet it be known to ((?:[a-z]+ )?(?-i:[A-Z])\w+) => tell \1
     \b(tell|ask|inform|remind|warn|say) (?:to|for|at) (?=(?:him|her|them|me|us)\b|(?-i:[A-Z])\w) => \1~
     \bsay <THEY>(?=,? (?:when|once|if|that)\b) => tell \g<who>
     \b(?:take|get|send|msg|message) (?:a )?(?:message )?for (?=\w+ (?:when|if|once)\b) => tell~
@@ -108,19 +99,14 @@ _RULES = r"""
     \b(?:keep|hold) (?:to )?(?:your|the|this) (?:station|post|place|ground|spot|position)\b => stay
     ,? ?\bI (?:do )?(?:pray|beg|beseech|implore|entreat|bid|charge)(?: of)? you\b(?: to)?,? => ~
     \bpray(?:,| you,?)? (?=\w+)(?!for\b|to\b) => please~   \b(?:mine|thine) (?=own\b|[aeiouh]) => my~
-    ^here (?=(?:again|at|in|before|by|on|when|tomorrow)\b) => come here~
     (?<!\bme )\bplease (?:you|to) (?=[a-z])|(?:^|(?<=[,.;!:] ))(?:you please|you must to|you to) (?=\w) => please~
     ^you (?=(?:\w+ ){1,12}.*\b(?:please|ok|okay|yes)\W*$)(?!(?:are|have|do|did|will|said|were|told|know|see|look|can
         |could|would)\b) => please~
     \bsay (?=(?:him|her|them|me|us) \w) => tell~
     \b(remind me (?:[^.!?]* )?)for (?=(?:buy|go|take|make|eat|feed|close|open|call|bring|pay)\b) => \1to~
-    \b(?:(?:is|would) it (?:be )?(?:possible|okay|ok|all right) (?:for me )?to |(?:can|could|may
-        |might) I (?:please )?|I(?: would|'d) (?:like|love) (?:to )?)(?:get|have|receive) a (?=reminder|nudge|wake
-        |shout|heads) => give me a~
-    \bwake up call\b => wake-up call
-    \b(?:make sure|see to it|see) (?:that )?<THEY> (?:hears|knows|learns|is told|gets told)(?: that| about| of)?
-        => tell \g<who> that
-    (\b(?:remind|tell) me) next time we (?:meet|speak|talk) => \1 next time I'm here
+    \b(?:(?:is|would) it (?:be )?(?:possible|okay|ok|all right) (?:for me )?to |(?:can|could|may|might) I (?:please )?
+        |I(?: would|'d) (?:like|love) (?:to )?)(?:get|have|receive) a (?=reminder|nudge|wake|shout|heads) => give me a~
+    \bwake up call\b => wake-up call   (\b(?:remind|tell) me) next time we (?:meet|speak|talk) => \1 next time I'm here
     ^(?:I have|here is|here's|this is) (?=(?:a|my|one) (?:message|note|word) for ) => take~
     \bhave <THEY> (?=wait|come|meet|bring|write|look|give|go|stay) => tell \g<who> to~
     \b((?:every|each) \w+),? you (?=(?!(?:are|were|have|can|will)\b)[a-z]+ (?:the|my|our|your|down|out|up)\b) => \1~
@@ -131,18 +117,16 @@ _RULES = r"""
     \bI(?:'ll| will| shall) (?:see|meet) you (?=(?:at|by|near|outside|in|on) (?:the|your|my|our) (?!morning|afternoon
         |evening|night|\w+ hour|road|way)) => meet me~
     \b(?:attend|rejoin|attend on|await) (?=me (?:at|by|in|here)\b) => join~
-    \b(?:get yourself|betake yourself|make your way|find your way)\b => go
     \b(?:arrive|report|present yourself) (?=(?:at|in) ) => be~
     (?<=[a-z]) you (?=(?:come|go) (?:back|here|to the)\b|(?:wake|remind|tell|call|meet|meet with) me\b|(?:wait
         |stay) here\b)(?=.*\b(?:please|ok|okay|yes)\W*$) => ~
     \b(?:where|as) you (?:are|stand|sit)\b => here
-    \b(<NOT> (?:you )?(?:move|go|leave|stir|budge|wander|run|walk)) you\b|\b(<NOT>) you (?=(?:move|go|leave|stir
-        |budge|run|walk)\b) => \1\2~
+    \b(<NOT> (?:you )?(?:move|go|leave|stir|budge|wander|run|walk)) you\b|\b(<NOT>) you (?=(?:move|go|leave|stir|budge
+        |run|walk)\b) => \1\2~
     (?:^|(?<=[,.;!] ))ill (?=be|come|return|go) => I'll~
     \b(?:chill|hang (?:around|about|out)|stick around|camp|loiter|lurk|settle|park yourself|plant yourself)[ ](?=here
         |there|until|for|by|in|at) => wait~
     \b(?:save|hold|keep) (?=(?:my|our|this|the) (?:place|spot|seat|table|position)\b) => guard~
-    \b<NOT> let me (?:over)?sleep (?:past|beyond|after|longer than|until)~ => wake me at~
     \b(wait|stay|remain) (?:up|down|out|over|in|back) (?=here|there) => \1~
     (?:^|(?<=so )|(?<=[,;:-] )|(?<=and ))you (?=(?:just )?(?:wait|stay|remain|hold|hang|guard|keep watch)\b) =>
     \bfor <THEY> to (?:come|arrive|return|(?:get|be) (?:here|back)|show up)\b => until \g<who> comes
@@ -171,14 +155,6 @@ _PUT = tuple(
         _rule, _RULES.strip().replace("\n        =>", " =>").replace("\n        ", "").replace("\n", "   ").split("   ")
     )
 )
-_CLOCK = r"third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth"
-_HOURS = dict(zip(_CLOCK.split("|"), NUMBERS_TEXT.split()[2:], strict=True))
-#: "At the ninth hour", "when the noon bell sounds".
-_AT_HOUR = re.compile(
-    rf"(?i)\bthe (?P<hour>{_CLOCK}) (?:hour|bell)\b|\bwhen (?:it )?(?:is|will be) (?P<h>{_NAMED['<MARK>']})\b"
-    rf"|\bwhen (?:the )?(?P<g>{_NAMED['<MARK>']}) (?:is(?: here)?|comes)\b|\bwhen the (?P<b>noon|midnight"
-    rf"|midday)(?: bell)? (?:bell )?(?:sounds|rings|tolls|strikes)\b"
-)
 _AGAIN = "(?= (?:every|each|daily|nightly))"
 _THING = r"(?:the|my|our|all|every|this) [\w' -]+?"
 _BEEN = r"\w+ed|fed|lit|swept|wound|given|rung|drawn|hung|put|set|kept"
@@ -191,19 +167,16 @@ _MAKE_SURE = tuple(
         rf"(?:^|(?<=[,.;!] ))(?P<thing>{_THING}) (?:wants?|needs?) (?P<done>\w+ing){_AGAIN}(?=.*\b(?:you|please)\b)",
         rf"\b(?:make sure|see to it|see|ensure)(?: that)? (?P<thing>{_THING}) (?:is|are|be|gets?) (?P<done>\w+)",
         rf"\blet (?P<thing>(?!it|me|us|her|him|them)[a-z][\w' -]*?) be (?:kept )?(?P<done>{_BEEN})\b",
-        r"\b(?:I(?: would|'d)? (?:(?:wish|want|need|like) to )?|let me )be (?P<done>woken|\w+ed|told)(?: up)?(?P<thing>)\b",
+        r"\b(?:I(?: would|'d)? (?:[a-z]+ to )?|let me )be (?P<done>woken|\w+ed|told)(?: up)?(?P<thing>)\b",
     )
 )
 
 
 def plainly_put(line: str) -> str:
     """Return a line in plain English words of today: "tarry here till I return" is "wait here till I return"."""
-    line = re.sub(r"(?i)\bdo thou\b", "please", line)
-    if _IS_OLD.search(line):
-        line = _OLD_WORD.sub(_now, line)
+    line = _OLD_WORD.sub(_now, re.sub(r"(?i)\bdo thou\b", "please", line))
     for pattern, other in _PUT:
         line = pattern.sub(other, line)
-    line = _AT_HOUR.sub(_at_hour, line)
     for pattern in _MAKE_SURE:
         line = pattern.sub(_to_do, line)
     return " ".join(line.split())
@@ -216,14 +189,13 @@ def _now(match: re.Match[str]) -> str:
     return word.capitalize() if match[0][0].isupper() else word
 
 
-def _at_hour(match: re.Match[str]) -> str:
-    if match["hour"]:
-        return f"{_HOURS[match['hour'].casefold()]} o'clock"
-    return f"when it is {match['h'] or match['g'] or match['b']}"
+def verb_of(done: str) -> str:
+    """Return the verb of a word in -ed or -ing: "lit" is of "light"; a word of another kind as it is."""
+    stem = re.sub(r"ied$", "y", re.sub(r"([a-z]*[aeiou][a-z]*)(?:(?<!i)ed|ing)$", r"\1", done.casefold()))
+    return _VERBS.get(done.casefold()) or _VERBS.get(stem, stem)
 
 
 def _to_do(match: re.Match[str]) -> str:
     """Return the chore behind "make sure that the stove is lit"."""
     done = match["done"].casefold()
-    verb = _DONE.get(done) or re.sub(r"ied$", "y", done).removesuffix("ed").removesuffix("ing")
-    return match[0] if verb == done and done not in _DONE else f"{verb} {match['thing'] or 'me'}"
+    return match[0] if verb_of(done) == done not in _VERBS else f"{verb_of(done)} {match['thing'] or 'me'}"
