@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -188,6 +189,7 @@ def _ly(word: str) -> When:
     return When(every=HOUR if word.casefold() == "hour" else DAY)
 
 
+@lru_cache(maxsize=256)
 def find_when(text: str) -> tuple[int, int, When] | None:
     """Return where the first time that a text names begins and ends, and the time; None for none."""
     line = text.replace("\u2019", "'")

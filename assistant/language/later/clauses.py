@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from msgspec.structs import replace
 
@@ -72,12 +73,12 @@ _ENDS = r"""
     thanks(?: a lot)?|thank you|cheers|much appreciated|be a dear|don't (?:worry|fret)|never fear|fear not|of course
     as (?:you wish|agreed|promised)|I (?:promise|swear|give you my word)|you have my word|mark my words
     (?:up)?on my (?:word|honou?r)|if need be|if it(?:'s| is) no trouble|(?:and )?don't (?:forget|be late)|without fail
-    for sure|say|let's say|if possible|for me please|(?:that|it)(?:'d| would) be [\w ]{2,20}
+    for sure|say|let's say|if possible|for me please|(?:that|it)(?:'d| would) be \w+(?: \w+)?
     if you(?:'d)? (?:can|could|would|will|please|don't mind|like|may|wish|want|get a chance|be so (?:kind|good))
 """
 #: What is said at the end of a clause for politeness, or to somebody by name.
 TAIL = re.compile(
-    rf"(?i)(?:[\s,]*\b(?:{one_of(_ENDS)})|,\s+(?:{_FRIEND}|right|yes|deal|(?-i:[A-Z])[\w'-]+)|[\s.,!?;:-])+$"
+    rf"(?i)(?:(?:^|[\s.,!?;:-]+)\b(?:{one_of(_ENDS)})\b|,\s+(?:{_FRIEND}|right|yes|deal|(?-i:[A-Z])[\w'-]+))*[\s.,!?;:-]*$"
 )
 #: Politeness and names in the middle of a clause: "Remind me, Ann, at noon".
 _ASIDE = re.compile(r"(?i),? (?:please|kindly)\b,?(?= )|\b(me|us), [\w'-]+,(?= )")
@@ -138,18 +139,22 @@ _THEN = re.compile(
 )
 
 
+#: In a sentence of more, nobody asks for anything behind them.
+_MOST_STARTS = 16
+
+
 def starts_of(sentence: str) -> Iterator[tuple[str, str]]:
     """Yield what stands before each place of a sentence where it may ask for something, and the sentence from there on.
 
     What others said or asked is left out. A time that was named before is said again where it is meant.
     """
     at, first = 0, find_when(_plain(sentence))
-    for start in (0, *(match.end() for match in _STARTS.finditer(sentence))):
+    for start in (0, *(match.end() for match in islice(_STARTS.finditer(sentence), _MOST_STARTS))):
         front, part = sentence[:start], sentence[start:]
         if not _REPORTS.search(sentence[at:start]):
             yield front, part
             then = _THEN.fullmatch(TAIL.sub("", _plain(part)))
-            again = find_when(front) if then or (first and first[0] == 0) else None
+            again = find_when(front) if then or (start and first and first[0] == 0) else None
             is_of_them = again is not None and (again[2].person is None or _THEM.search(part) is not None)
             if again is not None and is_of_them and find_when(part) is None:
                 yield front, f"{front[again[0] : again[1]]}, {then['said'] + (then['rest'] or '') if then else part}"

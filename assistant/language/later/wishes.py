@@ -255,10 +255,10 @@ def _waiting(clause: Clause) -> Asked | None:
 def _coming(clause: Clause) -> Asked | None:
     if re.match(r"(?i)until|till|'?til", clause.said):
         return None
-    if (more := find_when(clause.text)) is not None and (both := joined(clause.when, more[2])) is not None:
-        text = f"{clause.text[: more[0]]}{clause.text[more[1] :]}".strip(" ,")  # "tomorrow at the inn at dusk"
-        clause = Clause(text, both, clause.said)
     found = next(filter(None, (pattern.fullmatch(clause.text) for pattern in _COME)), None)
+    more = find_when(clause.text) if found is not None and found["place"] and " at " in found["place"] else None
+    if more is not None and (both := joined(clause.when, more[2])) is not None:  # "tomorrow at the inn at dusk"
+        return _coming(Clause(f"{clause.text[: more[0]]}{clause.text[more[1] :]}".strip(" ,"), both, clause.said))
     if found is None or re.fullmatch(
         r"(?i)(?:meet|be|stop|drop|swing|pop|call|get|go|walk|run|head)(?: (?:on|out|down|up))*", clause.text
     ):
