@@ -40,7 +40,8 @@ _NO_NEED = (
     r"|(?:please )?stop|(?:don't|do not)(?: bother(?: to)?)?(?! (?:forget|stop|fail|you|worry|mind)\b)|quit"
 )
 _LET_BE = (
-    r"(?:please )?(?:never ?mind|nvm|forget|cancel|call off|scratch|drop|skip|strike|abort|undo|ignore"
+    r"(?:you (?:can|could|may|might|should)(?: as well| just)? |please )?"
+    r"(?:never ?mind|nvm|forget|cancel|call off|scratch|drop|skip|strike|abort|undo|ignore"
     r"|disregard)(?: (?:about|it about|that about|what I (?:said|asked|told you) (?:about|of)))?|I(?:'ve"
     r"| have)? changed my mind about|I (?:don't|do not|no longer) (?:need|want)(?: you to)?|I release you from|(?:take"
     r"|strike) (?P<list>.+) off your list"
@@ -54,9 +55,9 @@ _NOT_NEEDED = re.compile(
     r"|necessary)| (?:is|are) (?:off|cancelled|canceled))\b"
 )
 _BARE = re.compile(
-    r"(?i)(?:(?:oh|ah|well|no|wait|sorry|actually|on second thou?ghts?|please)[,.!]? )*(?:never ?mind(?: (?:it|that"
-    r"|me))?|nvm|(?:forget|cancel|scratch|drop|skip|leave|ignore|disregard)(?: about)? (?:it|that|this)|(?:don't"
-    r"|do not) bother|no need(?: for (?:it|that))?|I(?:'ve| have)? changed my mind|I take (?:it"
+    r"(?i)(?:(?:oh|ah|well|no|wait|sorry|actually|on second thou?ghts?|please|you can|you may)[,.!]? )*"
+    r"(?:never ?mind(?: (?:it|that|me))?|nvm|(?:forget|cancel|scratch|drop|skip|leave|ignore|disregard)(?: about)?"
+    r" (?:it|that|this)|(?:don't|do not) bother|no need(?: for (?:it|that))?|I(?:'ve| have)? changed my mind|I take (?:it"
     r"|that) back)(?: (?:any ?more|then|now|after all|please|thanks|thank you))*(?:, (?-i:[A-Z])\w+)?\W*"
 )
 _ALL = re.compile(
