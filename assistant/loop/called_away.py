@@ -14,7 +14,9 @@ from mud_assistant.assistant.loop.run import Run, RunContext
 
 #: What is said then.
 IS_AWAY = "{name} is not here."
-_CALLED = r"(?i)^\W*(?:(?:hello|hi|hey|oh|ah|please|dear|good \w+)\W+)*(?:{name})\s*(?:[,:;!?]|$)|[,;]\s*(?:{name})\W*$"
+_GREETING = r"(?:(?:hello|hi|hey|oh|ah|please|dear|good \w+)\W+)*"
+#: A name at the beginning, as in "Hello Oda!", or at the end, as in "Is supper ready, Oda?".
+_CALLED = rf"(?i)^\W*{_GREETING}(?:{{name}})\s*(?:[,:;!?]|$)|[,;]\s*(?:{{name}})\W*$"
 
 
 def who_is_away(context: RunContext, run: Run) -> str:

@@ -57,8 +57,8 @@ _NOT_NEEDED = re.compile(
 _BARE = re.compile(
     r"(?i)(?:(?:oh|ah|well|no|wait|sorry|actually|on second thou?ghts?|please|you can|you may)[,.!]? )*"
     r"(?:never ?mind(?: (?:it|that|me))?|nvm|(?:forget|cancel|scratch|drop|skip|leave|ignore|disregard)(?: about)?"
-    r" (?:it|that|this)|(?:don't|do not) bother|no need(?: for (?:it|that))?|I(?:'ve| have)? changed my mind|I take (?:it"
-    r"|that) back)(?: (?:any ?more|then|now|after all|please|thanks|thank you))*(?:, (?-i:[A-Z])\w+)?\W*"
+    r" (?:it|that|this)|(?:don't|do not) bother|no need(?: for (?:it|that))?|I(?:'ve| have)? changed my mind|I take"
+    r" (?:it|that) back)(?: (?:any ?more|then|now|after all|please|thanks|thank you))*(?:, (?-i:[A-Z])\w+)?\W*"
 )
 _ALL = re.compile(
     r"(?i)\b(?:everything|both(?: of (?:it|them))?|all of (?:it|them|that)|all (?:your|the) promises|(?:any"

@@ -15,7 +15,7 @@ from mud_assistant.assistant.checks.check_runner import CheckRunner
 from mud_assistant.assistant.checks.day_places import CLOCK, PLACES, TOOLS, DayKeeper, check_days
 from mud_assistant.assistant.checks.finding import Finding, FindingState
 from mud_assistant.assistant.config.schema import AssistantConfig
-from mud_assistant.assistant.surfaces.trial.day_ground import keeper_in_trial
+from mud_assistant.assistant.surfaces.examining import keeper_in_trial
 from mud_assistant.assistant.worlds.embedded.hamlet import HAMLET, Place, Room
 from mud_assistant.assistant.worlds.embedded.world import EmbeddedBody, EmbeddedWorld
 from mud_assistant.llm.testing import FakeOllama, Reply, serve
