@@ -239,12 +239,16 @@ class KeptJournal:
 
     async def close(self) -> None:
         """Finish the pending work and close the file."""
-        self._is_closing = True  # an assistant may still be opening
-        if self._next is not None and self._next.active():
-            self._next.cancel()
+        self.end_tidying()
         await self._launcher.stop()
         await self.recall.close()
         await self.store.close()
+
+    def end_tidying(self) -> None:
+        """Begin no more rounds of it, also for an assistant that is still opening."""
+        self._is_closing = True
+        if self._next is not None and self._next.active():
+            self._next.cancel()
 
     def _tidy_in(self, seconds: float) -> None:
         if not self._is_closing:

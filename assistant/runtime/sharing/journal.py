@@ -225,6 +225,7 @@ class SharedJournal(KeptJournal):
 
     async def close(self) -> None:
         """Give back all leases, finish the pending work, and close the connections."""
+        self.end_tidying()
         self._listener.stop()
         await self.stop_sharing()
         await self.keeper.stop()

@@ -94,6 +94,21 @@ async def test_one_that_is_stopped_here_starts_elsewhere_unless_its_lease_is_kep
             await until(lambda: is_awake(there))
 
 
+async def test_a_journal_whose_closing_nobody_waits_for_leaves_nothing_on_the_reactor(
+    tmp_path: Path, postgres_url: str
+) -> None:
+    async with serve(FakeOllama(reactor, lambda _: HELLO), reactor) as url:
+        shared = {"journal": {"url": postgres_url}}
+        async with village(tmp_path, settings=shared, process="here") as here:
+            await here.start({**shared, "model": {"provider": "ollama", "url": url, "model": "sage"}}).first_attempt()
+            journal = journal_of(here)
+            before = [call for call in reactor.getDelayedCalls() if call.func == journal._tidy]
+            closing = Deferred.fromCoroutine(journal.close())
+            left = [call for call in reactor.getDelayedCalls() if call.func == journal._tidy]
+            assert (len(before), left) == (1, [])
+            await closing
+
+
 async def test_one_that_is_halted_and_started_at_once_stays_where_it_is(tmp_path: Path, postgres_url: str) -> None:
     async with serve(FakeOllama(reactor, lambda _: HELLO), reactor) as url:
         shared = {"journal": {"url": postgres_url}}
