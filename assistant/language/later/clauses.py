@@ -93,7 +93,7 @@ _NAMED = re.compile(r"(?i)|(?:tell|inform|warn|remind|ask|let|say to|whisper to|
 _FONDLY = r"(?:(?:(?:O|good|dear|sweet|gentle|kind|trusty|old|wise|master|mistress|keeper|friend|my|brother|sister) )*)"
 _A_CALL = (
     re.compile(
-        rf"(?i)^(?:{_CALLED})(?:oh,? |{_FONDLY})*(?!(?:{one_of(_NO_NAME)})\b)(?P<name>[\w'-]+)(?:[,:!;] ?|\.\.\. ?| - "
+        rf"(?i)^(?:{_CALLED})(?:oh,? )?{_FONDLY}(?!(?:{one_of(_NO_NAME)})\b)(?P<name>[\w'-]+)(?:[,:!;] ?|\.\.\. ?| - "
         rf"|(?<!s) (?=(?:{one_of(_CALL_ENDS)}|{TENDING})\b))"
     ),
     re.compile(

@@ -90,6 +90,12 @@ def test_what_people_who_saw_no_grammar_put_in_such_ways(line: str, meant: str) 
     assert NAMES_TIME.search(line)
 
 
+@pytest.mark.parametrize("words", ["my old ", "please could you if you ", "then at noon tell her ", "there and "])
+def test_a_line_of_many_such_words_is_read_at_once(words: str) -> None:
+    requests_in(words * 12)
+    assert not asks_too_much(words * 12)
+
+
 @pytest.mark.parametrize(
     "line",
     [
