@@ -17,7 +17,9 @@ _SHOWN = (
     r"|windows?)\b)|(?:raise|hoist|lower)(?= (?:the|my|your|our) (?:\w+ )?(?:flag|banner|colou?rs)\b)"
     r"|keep(?= [^.!?;,]+ (?:going|burning|lit|alive|clean|tidy|warm|full|bright|polished|swept|trimmed)\b)"
 )
-_DETERMINER = r"(?:the|my|your|our|his|her|its|their|these|those|this|that|all|both|an?(?! (?:bit|moment|while)))"
+_DETERMINER = (
+    r"(?:the|my|your|our|his|her|its|their|these|those|this|that|all|both|an?(?! (?:bit(?! of)|moment|while)))"
+)
 _KIN = r"(?:(?:grand)?(?:mother|father|ma|pa)|mum|mom|dad|things|everything)"
 #: Whose a thing is, as one says it of one's own.
 WHOSE = re.compile(r"(?i)\b(?:my|your|our|his|her|their)(?: own)?\b")

@@ -63,7 +63,7 @@ _POLITE = one_of(
 _CALL_ENDS = r"""
     please|kindly|(?:could|can|would|will|won't) you|don't forget|remember|be sure|make sure|if you|I (?:want|need) you
     remind|reminder|timer|alarm|set|tell|let|say|be|give|warn|ask|ping|poke|nudge|buzz|message|come|meet
-    wait (?:here|for|at|by)|stay (?:here|put|with|by|at)|hold|don't|I want
+    wait|stay|you (?:can|must|could|please)|hold|don't|I want
     in \d+|\d+|when|if|once|wake|b|make me
 """
 _LEAD = re.compile(rf"(?i)(?:{_CALLED})?(?:(?:{_POLITE})\b[\s,:;!.-]*)*")

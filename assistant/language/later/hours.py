@@ -102,7 +102,7 @@ _MOVES = (
 COMES = (
     rf"(?:(?:next|finally|ever|at last|(?:happens?|bothers?|manages?) to|has|have|is|are|am|should|will|be|does"
     rf"|again) )*(?:(?:{_MOVES})(?:e?s|ing)? (?:back|in(?:side)?|by|home|here|round|around|over|along|through|past|down"
-    rf"|up|on(?:line)?|to)\b|(?:com(?:es?|ing)|return(?:s|ed|ing)?|arriv(?:es?|ed|ing)|(?:shown|turned) up|appears?"
+    rf"|up|out|on(?:line)?|to)\b|(?:com(?:es?|ing)|return(?:s|ed|ing)?|arriv(?:es?|ed|ing)|(?:shown|turned) up|appears?"
     rf"|visits?|enter(?:s|ing)?|logs?(?=\W*$|[,:;-])|asks?(?: (?:for|after|about) (?:me|us)| where I (?:am|was|went))?"
     rf"|pass(?:es)?(?: by)?|back|here|around|home|present|online|(?:cross(?:es)?|darkens?) (?:the|this|your|my"
     rf"|our) (?:threshold|door\w*)|sets? foot|finds? (?:me|you|us)|joins?|awake|wakes?(?: up)?|near(?:by)?|(?:on|in"

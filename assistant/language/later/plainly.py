@@ -49,8 +49,9 @@ _NAMED = {
 }
 #: A pattern, and how that is mostly said, with a ~ for a space at its end, three spaces apart. Each is tried in turn.
 _RULES = r"""
-    \b(?:and|an) you (?=(?:see|meet|find|hear|spy)\b) => if you~   (?<!\w)'?til\b|\buntil that\b => until
-    \bbefore that (?=I\b) => before~   @ ? => at~   \bb (?=(?:at|here|there|back|by|in)\b) => be~
+    \b(?:and|an) you (?=(?:see|meet|find|hear|spy)\b) => if you~   \ban (he|she|they)\b => if \1   \bw/o\b => without
+    <AT>be you (?=at|in|here|there) => be~   (?<!\w)'?til\b|\buntil that\b => until   \bbefore that (?=I\b) => before~
+    @ ? => at~   \bb (?=(?:at|here|there|back|by|in)\b) => be~
     (?<!\b(?:in|at|by) )(?<!\bafter )(?<!\bfor )\b2 (?!\w+s\b|(?:min|sec|hr|hour|day|week|pm|am|silver|gold|copper)
         |(?:of|or|and|more|please|in|at)\b)(?=[a-z]) => to~
     (?<!\b(?:in|at|by) )(?<!\bafter )(?<!\bfor )\b4 (?=(?:me|us|the|my|[a-z]+ (?:when|if|once))\b) => for~
@@ -62,7 +63,7 @@ _RULES = r"""
     \b(?:in|on|to|at) (?:the )?(?=(?:evening|morning|afternoon)\b) => in the~
     \bwhen (?:it )?(?:is|will be) (<MARK>)\b|\bwhen (?:the )?(<MARK>) (?:is(?: here)?|comes)\b|\bwhen the (noon
         |midnight|midday)(?: bell)? (?:sounds|rings|tolls|strikes)\b => when it is \1\2\3
-    \bwhen (?:it is |the )?(evening|morning|night)(?: is| comes| falls)\b => in the \1
+    \bwhen (?:it is |the )?(evening|morning|night)(?: is(?: come)?| comes| falls)\b => in the \1
     \b(?:in|on|at|with) (?=(?:every|each) (?!other)\w) =>   \b(every|each|this) eve\b => \1 evening
     \b(?:all|on|in) (?:the )?(morning|evening|night|day|afternoon)s\b => every \1
     (?<=[a-z]) (?<!'s )(?<!\b(?:is|at|by|of) )(?<!\b(?:the|for) )(?<!\b(?:come|till|each|high|past) )(?<!\b(?:until
@@ -82,7 +83,8 @@ _RULES = r"""
         |(?:remember|recall) me)\b => remind me
     \bI(?:'d| would) (?:appreciate|like|love|need|want) a reminder\b|\bI could use a reminder\b => remind me
     \b(remind|wake|rouse|warn) (?:this|your) (?:[a-z]+ ){0,2}?[a-z]+ (?=(?:to|that|of|about|at|in|when)\b) => \1 me~
-    \b(?:say|tell) to me\b,?:? => tell me to   \bgive water to\b => water   \b(?:to )?make clean\b => clean
+    \b(?:say|tell) to me\b,?:? => tell me to   \b(can|could|will|would|must) to (?=[a-z]) => \1~
+    \bwait to me\b => wait for me   \bgive water to\b => water   \b(?:to )?make clean\b => clean
     \bI (?:want|need|would like|wish) that you (?=[a-z])|\b(?:is it|it is|it's) possible (?:to|that)~
         |\bI want (?:to )?ask you to~ => please~
     \bit (?:is|would be) possible (?=you\b) => can~
@@ -100,7 +102,7 @@ _RULES = r"""
     ,? ?\bI (?:do )?(?:pray|beg|beseech|implore|entreat|bid|charge)(?: of)? you\b(?: to)?,? => ~
     \bpray(?:,| you,?)? (?=\w+)(?!for\b|to\b) => please~   \b(?:mine|thine) (?=own\b|[aeiouh]) => my~
     (?<!\bme )\bplease (?:you|to) (?=[a-z])|(?:^|(?<=[,.;!:] ))(?:you please|you must to|you to) (?=\w) => please~
-    ^you (?=(?:\w+ ){1,12}.*\b(?:please|ok|okay|yes)\W*$)(?!(?:are|have|do|did|will|said|were|told|know|see|look|can
+    ^you (?=(?:\w+ ){1,12}.*\b(?:please|ok|okay|yes)\W*$)(?!(?:are|have|do|did|will|must|said|told|know|see|look|can
         |could|would)\b) => please~
     \bsay (?=(?:him|her|them|me|us) \w) => tell~
     \b(remind me (?:[^.!?]* )?)for (?=(?:buy|go|take|make|eat|feed|close|open|call|bring|pay)\b) => \1to~
@@ -114,8 +116,8 @@ _RULES = r"""
         |in) \w+(?: then)?(?:, (?:ok|okay|deal|yes))?\W*$) => meet me~
     \bI(?:'ll| will| shall)? (?:a?wait|wait for) you (?=(?:at|by|in) (?:the|my|our) )|^meet you (?=(?:at|by|in) )
         |\b(?:let us to meet|we meet us|(?:can|shall|could) we meet us)\b => meet me~
-    \bI(?:'ll| will| shall) (?:see|meet) you (?=(?:at|by|near|outside|in|on) (?:the|your|my|our) (?!morning|afternoon
-        |evening|night|\w+ hour|road|way)) => meet me~
+    \bI(?:'ll| will| shall| would) (?:see|meet)(?: with)? you (?=(?:at|by|near|outside|in|on) (?:the|your|my
+        |our) (?!morning|afternoon|evening|night|\w+ hour|road|way)) => meet me~
     \b(?:attend|rejoin|attend on|await) (?=me (?:at|by|in|here)\b) => join~
     \b(?:arrive|report|present yourself) (?=(?:at|in) ) => be~
     (?<=[a-z]) you (?=(?:come|go) (?:back|here|to the)\b|(?:wake|remind|tell|call|meet|meet with) me\b|(?:wait
@@ -167,7 +169,7 @@ _MAKE_SURE = tuple(
         rf"(?:^|(?<=[,.;!] ))(?P<thing>{_THING}) (?:wants?|needs?) (?P<done>\w+ing){_AGAIN}(?=.*\b(?:you|please)\b)",
         rf"\b(?:make sure|see to it|see|ensure)(?: that)? (?P<thing>{_THING}) (?:is|are|be|gets?) (?P<done>\w+)",
         rf"\blet (?P<thing>(?!it|me|us|her|him|them)[a-z][\w' -]*?) be (?:kept )?(?P<done>{_BEEN})\b",
-        r"\b(?:I(?: would|'d)? (?:[a-z]+ to )?|let me )be (?P<done>woken|\w+ed|told)(?: up)?(?P<thing>)\b",
+        r"\b(?:I(?: would|'d)? (?:[a-z]+ to )?|let me )be (?P<done>woken|reminded|roused|told)(?: up)?(?P<thing>)\b",
     )
 )
 

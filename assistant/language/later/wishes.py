@@ -58,9 +58,9 @@ _AT = (
     rf"|against|over by|over at|down at|down by|up at|up by|round at) {_NO_PLACE}{_PLACE_WORDS}"
 )
 _GOES_ON = (
-    r"(?:, .*|,? (?:(?:and|so|for|because|where|with|or|then|I|I'll|I've|need|since|as)\b|to (?:see|talk|speak|meet"
-    r"|help|get|fetch|collect|pick|eat|dine|drink|finish|sing|play|dance|have|listen|watch|learn|show|tell|work"
-    r"|pay)\b).*)?"
+    r"(?:, .*|,? (?:(?:and|so|for|because|where|with|or|then|I|I'll|I've|need|since|as|when|once|before)\b|to (?:see"
+    r"|talk|speak|meet|help|get|fetch|collect|pick|eat|dine|drink|finish|sing|play|dance|have|listen|watch|learn|show"
+    r"|tell|work|pay)\b).*)?"
 )
 _REMIND = re.compile(
     r"(?i)(?:(?:remind|nudge|prod|poke|nag) (?:me|us)(?: again)?|(?:give|send) (?:me|us) a (?:nudge|poke|prod)"
@@ -134,10 +134,10 @@ _STAYS = (
 _NOT_GO = r"(?:don't|do not|never) (?:you )?(?:move|go|leave|quit|stir|budge|wander|stray|run|walk|follow)"
 _HERE = (
     rf"(?: (?:right|just|still|put|here|there|outside|inside|upstairs|downstairs|in this (?:spot|room|place|position"
-    rf"|post)|by the \w+|for me|with (?:(?:the|my|your|our|this|that) (?:[a-z']+ )?)?\w+|on|off|away|forth|out|far"
-    rf"|close|around|from (?:the|this|that|my|your) \w+|(?:the|this|that|my|our|your) \w+(?: \w+)?|anywhere|me|us"
-    rf"|this (?:spot|room|place|position|post)|from here|(?:for )?a (?:bit|while|moment|minute|second|sec)|an? (?:inch"
-    rf"|hair|muscle)|{_AT}))"
+    rf"|post)|by the \w+|for me|hence|without (?:me|us)|with (?:(?:the|my|your|our|this|that) (?:[a-z']+ )?)?\w+|on|off"
+    rf"|away|forth|out|far|close|around|from (?:the|this|that|my|your) \w+|(?:the|this|that|my|our|your) \w+(?: \w+)?"
+    rf"|anywhere|me|us|this (?:spot|room|place|position|post)|from here|(?:for )?a (?:bit|while|moment|minute|second"
+    rf"|sec)|an? (?:inch|hair|muscle)|{_AT}))"
 )
 _WAIT = re.compile(
     rf"(?i)(?:{_STAYS}|be(?= (?:right )?(?:here|there|at|in)\b)|{_NOT_GO}){_HERE}*(?:,? (?:and|please|or) .*|, .*)?"
