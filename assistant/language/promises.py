@@ -66,6 +66,7 @@ _TOLD_THEN = re.compile(
     rf"|said|was)|'s|'ll|'d) [^.!?;,]*)(?:[;,]| (?=tell|let))+ ?(?:so |and |but )?(?={_PLEASE}(?:tell|ask|give|warn"
     rf"|inform|let) (?:her|him|them)\b)"
 )
+_MOST_SENTENCES = 8
 _TELL_THEM = re.compile(rf"(?i){_PLEASE}(?:tell|ask|give|warn|inform|let) (?:her|him|them)\b")
 _WHEN_THEY = re.compile(
     r"(?i)\b((?:when(?:ever)?(?: next)?|once|if|as soon as|next time|should|until|till|'?til|before"
@@ -76,10 +77,15 @@ _WHEN_THEY = re.compile(
 
 def request_in(line: str) -> Asked | None:
     """Return what a player's line asks the character to do later, None for nothing."""
+    called = LAST_CALL.search(line)
+    return _asked_in(line) or (None if called is None else _asked_in(line[: called.start()]))
+
+
+def _asked_in(line: str) -> Asked | None:
     text = plainly_put(uncalled(write_out(without_quotes(line)).replace("\u2019", "'")))
     spoken_of = waited = expected = before = ""
     is_message = False
-    for sentence in sentences_of(_TOLD_THEN.sub(r"\1. ", text)):
+    for sentence in sentences_of(_TOLD_THEN.sub(r"\1. ", text))[:_MOST_SENTENCES]:
         they = _WHEN_THEY.search(sentence)
         front = sentence[: they.start()] if they is not None else ""
         name = expected_in(front) or next(reversed(_A_NAME.findall(front)), spoken_of)
@@ -100,8 +106,7 @@ def request_in(line: str) -> Asked | None:
         waited = spoken_of if waits in PRONOUNS else waits or (left["whom"] if left else "")
         is_message = left is not None or (bool(waited) and _MESSAGE.search(sentence) is not None)
         expected = spoken_of if _WILL_COME.search(sentence) else ""
-    called = LAST_CALL.search(line)
-    return _staying_in(text) or (request_in(line[: called.start()]) if called is not None else None)
+    return _staying_in(text)
 
 
 def _named(name: str, they: re.Match[str]) -> str:

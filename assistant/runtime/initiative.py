@@ -62,8 +62,7 @@ _log = Logger()
 class InitiativeParts(Struct, frozen=True):
     """What initiative goes by. `utc_offset` is the owner's time minus UTC, in seconds, where the game has no clock.
 
-    `impulses` is None for one that has none. `begun` is the entry of its day that an earlier life began; `on_begun` is
-    told of each that this one begins.
+    `impulses` is None for one that has none. An earlier life began the entry `begun` of its day; `on_begun` hears more.
     """
 
     days: Days = NO_DAYS

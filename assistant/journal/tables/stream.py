@@ -49,16 +49,10 @@ class LoadedStream(Struct, frozen=True):
 
 
 class StoredStream:
-    """What an assistant remembers of what it perceived and did. Writes raise Fenced and JournalUnwritable."""
+    """What an assistant remembers of what it perceived and did."""
 
     def __init__(self, lease: Lease) -> None:
         self._lease = lease
-
-    async def save_stream(self, entries: Sequence[StreamEntry], forget: Sequence[int] = ()) -> tuple[int, ...]:
-        """Append the entries in this order and remove those to `forget`, in one write; return the `seq` of each."""
-        change, name = StreamChange(tuple(entries), tuple(forget)), self._lease.assistant
-        rows = rows_of(change)
-        return await self._lease.write(lambda db: apply(db, name, rows, change.forget))
 
     async def load_stream(self, newest: int = 1000) -> LoadedStream:
         """Return at most the `newest` entries. Raises JournalUnreadable."""

@@ -21,6 +21,7 @@ from mud_assistant.assistant.journal import (
 )
 from mud_assistant.llm import user
 from tests.assistant.journal.keeping import LOOK, SAY, TRIGGER, Place, event, opened, response, started
+from tests.assistant.journal.tables.written_stream import save_stream
 
 RAIN = StreamEntry((user("It rains."),), 3, ("event-1",), 2, ("7",))
 
@@ -67,7 +68,7 @@ async def test_a_run_whose_end_the_disk_refused_is_told_again_with_nothing_of_it
     async with started(tmp_path / "j", reactor) as journal:
         store, stream = journal.lease.store, StoredStream(journal.lease)
         await journal.accept(event(1), TRIGGER)
-        (kept,) = await stream.save_stream([RAIN])
+        (kept,) = await save_stream(stream._lease, [RAIN])
         run = await journal.open_run(await journal.pending())
         await journal.record_response(run, 1, response(SAY))
         pages = await store.read(lambda db: db.execute("PRAGMA page_count").fetchone()[0])

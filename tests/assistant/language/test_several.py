@@ -3,7 +3,7 @@
 import pytest
 
 from mud_assistant.assistant.language.later.listed_goals import listed
-from mud_assistant.assistant.language.several import requests_in
+from mud_assistant.assistant.language.several import MOST_CHARS, requests_in
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,9 @@ from mud_assistant.assistant.language.several import requests_in
 )  # fmt: skip
 def test_each_of_what_a_line_asks_for(line: str, texts: list[str]) -> None:
     assert [listed(asked) for asked in requests_in(line)] == texts
+
+
+def test_a_speech_is_not_read_for_requests() -> None:
+    asked = "remind me at noon to wash."
+    assert requests_in(f"{asked} {'What a day. ' * 6}")
+    assert requests_in(f"{asked} {'What a day. ' * 40}"[: MOST_CHARS + 1]) == ()

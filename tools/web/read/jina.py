@@ -32,8 +32,6 @@ from mud_assistant.tools.web.search.api import Api, ApiReply, ProviderOptions, S
 from mud_assistant.tools.web.search.refusals import Refusal, clean_message, refusal, refusal_of
 from mud_assistant.tools.web.source.protocol import ReadResult, part_of
 
-#: Without a key, Jina allows one address 20 requests a minute, and about 4 at once.
-KEYLESS_PER_MINUTE = 20
 _WARNED = re.compile(r"returned (?:error )?([45]\d\d)\b", re.IGNORECASE)
 _GONE = {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}
 #: Cloudflare's status, sent in front of Jina's own servers: the origin did not answer in time.

@@ -15,7 +15,6 @@ RATE_HEADERS = {
     "X-RateLimit-Remaining": "1, 14523",
     "X-RateLimit-Reset": "1, 1209600",
 }
-MONTH_SECONDS = 1_209_600
 _FRESHNESS = {"pd", "pw", "pm", "py"}
 
 

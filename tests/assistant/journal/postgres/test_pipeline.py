@@ -36,6 +36,7 @@ from mud_assistant.llm import user
 from mud_assistant.tools import Principal
 from mud_assistant.tools.memories import Memory, MemoryKind
 from tests.assistant.journal.keeping import SAY, TRIGGER, event, executed, noon, response
+from tests.assistant.journal.tables.written_stream import save_stream
 
 Opening = Callable[[str], Awaitable[PostgresStore]]
 ANNA = Principal("7", "Anna")
@@ -272,10 +273,10 @@ async def test_many_entries_are_saved_and_forgotten_in_few_statements(
         return send(connection, sql, values)
 
     monkeypatch.setattr(JournalConnection, "send", listening)
-    old = await stream.save_stream(entries)
+    old = await save_stream(stream._lease, entries)
     assert sum("INTO stream" in sql for sql in sent) < 12
     sent.clear()
-    new = await stream.save_stream(entries[:3], old[:40])
+    new = await save_stream(stream._lease, entries[:3], old[:40])
     assert [sql.split()[0] for sql in sent if " stream " in sql] == ["DELETE", "INSERT"]
     loaded = (await stream.load_stream()).entries
     assert [entry.seq for entry in loaded] == [*old[40:], *new]

@@ -41,6 +41,7 @@ from tests.assistant.journal.keeping import (
     started,
     times_found,
 )
+from tests.assistant.journal.tables.written_stream import save_stream
 
 BEN = Principal("8", "Ben")
 
@@ -71,7 +72,9 @@ async def test_a_player_is_forgotten_and_the_others_are_not(place: Place, reacto
             await run_over(journal, who.id)
         for memory in (fact(f"likes {SECRET}", ANNA), fact("likes walnut", BEN), fact("The bridge is out")):
             await memories.keep(memory)
-        await stream.save_stream([StreamEntry((user(f"In short: {SECRET} and walnut."),), 8, (), 1, ("8", "7"))])
+        await save_stream(
+            stream._lease, [StreamEntry((user(f"In short: {SECRET} and walnut."),), 8, (), 1, ("8", "7"))]
+        )
         assert times_found(place) > 10
         assert await journal.forget_player("7") == Forgotten(2, 2, 1, 3, waiting=0, erased=True)
         assert times_found(place) == 0
@@ -161,7 +164,7 @@ async def test_another_assistant_keeps_what_it_knows(place: Place, reactor: Any)
 
 async def test_an_entry_that_cannot_be_told_goes(place: Place, reactor: Any) -> None:
     async with started(place, reactor) as journal:
-        await StoredStream(journal.lease).save_stream([StreamEntry((user(SECRET),), 3, (), 1, ("8",))])
+        await save_stream(journal.lease, [StreamEntry((user(SECRET),), 3, (), 1, ("8",))])
         await journal.lease.write(lambda db: db.execute("UPDATE stream SET sources = ?", (b"\0",)))
         assert (await journal.forget_player("7")).entries == 1
 

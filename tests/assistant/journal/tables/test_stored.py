@@ -24,6 +24,7 @@ from mud_assistant.llm import tool_results, user
 from mud_assistant.resilience import Account, Allowance, Amount, Ledger
 from mud_assistant.tools import Kind, Principal
 from tests.assistant.journal.keeping import ANNA, NOON, SAY, Place, executed, noon, opened, rows, started
+from tests.assistant.journal.tables.written_stream import save_stream
 
 ENTRIES = [
     StreamEntry((user("Anna arrives."),), 3, ("event-1", "event-2"), 4, ("7", "9")),
@@ -34,8 +35,8 @@ ENTRIES = [
 async def test_the_stream_comes_back_in_order(place: Place, reactor: Any) -> None:
     async with started(place, reactor) as journal:
         stream = StoredStream(journal.lease)
-        assert await stream.save_stream(ENTRIES[:1]) == (1,)
-        assert await stream.save_stream(ENTRIES[1:]) == (2,)
+        assert await save_stream(stream._lease, ENTRIES[:1]) == (1,)
+        assert await save_stream(stream._lease, ENTRIES[1:]) == (2,)
     async with started(place, reactor) as journal:
         loaded = await StoredStream(journal.lease).load_stream()
         assert loaded.unreadable == 0
@@ -45,8 +46,8 @@ async def test_the_stream_comes_back_in_order(place: Place, reactor: Any) -> Non
 async def test_what_was_trimmed_goes_and_the_newest_are_loaded(place: Place, reactor: Any) -> None:
     async with started(place, reactor) as journal:
         stream = StoredStream(journal.lease)
-        first, _ = await stream.save_stream(ENTRIES)
-        await stream.save_stream(ENTRIES, forget=[first])
+        first, _ = await save_stream(stream._lease, ENTRIES)
+        await save_stream(stream._lease, ENTRIES, forget=[first])
         assert [entry.seq for entry in (await stream.load_stream()).entries] == [2, 3, 4]
         assert [entry.seq for entry in (await stream.load_stream(newest=2)).entries] == [3, 4]
 
@@ -55,7 +56,7 @@ async def test_what_was_trimmed_goes_and_the_newest_are_loaded(place: Place, rea
 async def test_an_entry_that_cannot_be_read_is_counted(place: Place, reactor: Any, column: str) -> None:
     async with started(place, reactor) as journal:
         stream = StoredStream(journal.lease)
-        await stream.save_stream(ENTRIES)
+        await save_stream(stream._lease, ENTRIES)
         await journal.lease.write(lambda db: db.execute(f"UPDATE stream SET {column} = ? WHERE seq = 1", (b"{}",)))  # noqa: S608
         loaded = await stream.load_stream()
         assert ([entry.seq for entry in loaded.entries], loaded.unreadable) == ([2], 1)

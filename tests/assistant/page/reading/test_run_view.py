@@ -18,7 +18,6 @@ from mud_assistant.assistant.journal.files import connect
 from mud_assistant.assistant.journal.place import JournalPlace
 from mud_assistant.assistant.journal.reading import open_for_reading
 from mud_assistant.assistant.journal.records import OUTCOME
-from mud_assistant.assistant.journal.tables.stream import StoredStream
 from mud_assistant.assistant.page.reading.run_view import JUDGED, STEP_CHARS, read_run
 from mud_assistant.assistant.page.reading.search import search_runs
 from mud_assistant.assistant.page.values.runs import RunQuery, RunView, StepView
@@ -26,6 +25,7 @@ from mud_assistant.llm import Usage, user
 from mud_assistant.llm.messages import JSON
 from mud_assistant.llm.testing import Call, Reply
 from mud_assistant.tools.policy.decide import PolicyRule
+from tests.assistant.journal.tables.written_stream import save_stream
 from tests.assistant.living import ANN, living, reactor
 from tests.assistant.surfaces.replay.recording import (
     ANNA,
@@ -138,7 +138,7 @@ async def test_what_was_recalled_is_shown_as_the_stream_holds_it(journal_place: 
         await record(journal, [said(2)], [says("Yes.")], ANSWERED)
         heard = [StreamEntry((user(f'Anna says to you: "{number}"'),), 10, (f"event-{number}",)) for number in (1, 2)]
         memory = StreamEntry((user(recalled),), 5, ("recalled:fact:1", "recalled:fact:2"))
-        await StoredStream(journal.lease).save_stream([memory, heard[0], heard[1]])
+        await save_stream(journal.lease, [memory, heard[0], heard[1]])
     assert shown(journal_place).recalled == ("Anna said: I like tea.", "perhaps: The map is torn.")
     assert shown(journal_place, "run-2").recalled == ()
 
