@@ -120,8 +120,7 @@ class StoredLife:
 
 def keep_day(stored: StoredLife, launcher: Launcher, begun: int) -> None:
     """Write down which entry of its day it has begun."""
-    kept = stored.keep("the beginning of an entry of its day", lambda state: replace(state, day_begun=begun))
-    launcher.launch(kept, "keeping what it has begun")
+    launcher.launch(stored.keep("its day", lambda state: replace(state, day_begun=begun)), "keeping its day")
 
 
 def keep_following(following: Following, stored: StoredLife, launcher: Launcher) -> None:

@@ -12,7 +12,6 @@ from mud_assistant.assistant.events.classify import is_named
 from mud_assistant.assistant.events.events import Said
 from mud_assistant.assistant.loop.run import Run, RunContext
 
-#: What is said then.
 IS_AWAY = "{name} is not here."
 _GREETING = r"(?:(?:hello|hi|hey|oh|ah|please|dear|good \w+)\W+)*"
 #: A name at the beginning, as in "Hello Oda!", or at the end, as in "Is supper ready, Oda?".

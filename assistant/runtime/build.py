@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 from twisted.logger import Logger
 
 from mud_assistant.assistant.characters import Character, LoreScanner
@@ -117,16 +118,17 @@ def build_assistant(
     if settings.impulses or settings.autonomous:
         has_budget = _budget_left(context, around.process.pipeline.ledger)
         impulses = ImpulseOffers(context, around.storage.lasting, launcher, has_budget)
-    begins = partial(keep_day, around.storage.lasting, launcher)
-    begun = around.storage.lasting.state.day_begun
-    initiative = Initiative(context, InitiativeParts(days, goals, may, impulses, utc_offset, begun, begins))
+    parts, lasting = InitiativeParts(days, goals, may, impulses, utc_offset), around.storage.lasting
+    if days:  # most have none, and hold nothing for it
+        parts = replace(parts, begun=lasting.state.day_begun, on_begun=partial(keep_day, lasting, launcher))
+    initiative = Initiative(context, parts)
     manners = manners_of(settings, around.body.me)
     if (inbox := around.inbox) is None:
         process, speech = context.process, context.speech
         inbox = Inbox(manners, process.clock, process.watchers, speech.waking, speech.fallback_line)
         inbox.open(around.storage)
-    parts = (context, manners, rights, _compactor(context), sleep)
-    return Assistant(*parts, inbox=inbox, initiative=initiative, promised=goals, peace=peace, on_failure=on_failure)
+    own = (context, manners, rights, _compactor(context), sleep)
+    return Assistant(*own, inbox=inbox, initiative=initiative, promised=goals, peace=peace, on_failure=on_failure)
 
 
 def _budget_left(context: RunContext, ledger: Ledger | None) -> Callable[[], bool]:
