@@ -120,7 +120,7 @@ async def test_an_assistant_is_told_what_is_for_it(tmp_path: Path) -> None:
         await here.orders("assistant/account Mira = on")
         await here.settled()
         context = sage_now().assistant.context  # type: ignore[union-attr]
-        only = frozenset({mira.assistant.context.body.me.id})  # type: ignore[union-attr]
+        only = frozenset({mira.embodiment.me.id})
         await context.body.world.page("Mira", "Good day.", only=only)
         with pytest.raises(ToolFailed, match="Nobody named 'Mira'"):
             await context.body.world.page("Mira", "Good day.", only=frozenset({"account:1"}))
