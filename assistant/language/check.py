@@ -31,23 +31,26 @@ OWN_WORDS = 8
 _SAME = 0.9
 
 _YES_OR_NO = re.compile(
-    r"(?i)(?:^|[,.;:!] *)(?:is|are|am|was|were|do|does|did|can|could|will|would|shall|should|may|have|has"
-    r"|had)\b[^.!?]*\?\s*$"
+    r"(?i)(?:^|[,.;:!] *)(?:is|are|am|was|were|do|does|did|can|could|will|would|shall|should|may|have|has|had)\b"
+    r"[^.!?]*\?\s*$"
 )
 _MODEL_VOICE = re.compile(
     r"(?i)(?:can['\u2019]t|cannot|can not|(?:not |un)able to) (?:(?:assist|help) (?:you )?with (?:that|this)|provide)\b"
     r"|how (?:can|may) I (?:assist|help you today)|assist you (?:with|today|in)\b|\b(?:able|here) to assist\b"
     r"|(?:let me know|feel free).{0,40}\b(?:questions?|need (?:any )?(?:help|assistance|more|anything)|ask)\b"
-    r"|\bpersonal (?:opinions?|feelings?|desires?|preferences?|experiences?)\b|I apologi[sz]e for (?:any"
-    r"|the) (?:confusion|inconvenience|misunderstanding)|\b(?:do not|don['\u2019]t) have the capabilit\w+"
-    r"|\bcannot answer (?:this|that)\b|\bsay what you feel\b|\ba life of (?:my|your) own\b|\btalk with a visitor\b"
-    r"|\bnot (?:just |only )?an? helper\b|\byour (?:question|statement) or (?:question|statement)\b|language model"
-    r"|\b(?:as )?an ai\b|clarify your|provide more (?:information|details|context)|information you (?:provide|gave"
-    r"|have provided)|code snippet|ability to access|\bopenai\b|\balibaba\b|\bqwen\b|\bchatgpt\b|\bglad I could (?:help"
-    r"|be of)\b|\b(?:here|happy|glad|try) to help\b|^what is your problem\b|^what (?:is it that|(?:do"
-    r"|would) you (?:like|want)) (?:you want )?to know\b|^thank you for sharing\b|\bI (?:do not"
-    r"|don['\u2019]t) have feelings\b|\bimportant to (?:remember|note)\b|system prompt|my instructions|text.based game"
-    r"|text game|the prompt\b|I am (?:just )?an? (?:ai|program|bot|computer|(?:virtual|helpful) assistant)\b"
+    r"|\bpersonal (?:opinions?|feelings?|desires?|preferences?|experiences?)\b"
+    r"|I apologi[sz]e for (?:any|the) (?:confusion|inconvenience|misunderstanding)"
+    r"|\b(?:do not|don['\u2019]t) have the capabilit\w+|\bcannot answer (?:this|that)\b|\bsay what you feel\b"
+    r"|\ba life of (?:my|your) own\b|\btalk with a visitor\b"
+    r"|\bnot (?:just |only )?an? helper\b|\byour (?:question|statement) or (?:question|statement)\b"
+    r"|language model|\b(?:as )?an ai\b|clarify your|provide more (?:information|details|context)"
+    r"|information you (?:provide|gave|have provided)"
+    r"|code snippet|ability to access|\bopenai\b|\balibaba\b|\bqwen\b|\bchatgpt\b"
+    r"|\bglad I could (?:help|be of)\b|\b(?:here|happy|glad|try) to help\b|^what is your problem\b"
+    r"|^what (?:is it that|(?:do|would) you (?:like|want)) (?:you want )?to know\b|^thank you for sharing\b"
+    r"|\bI (?:do not|don['\u2019]t) have feelings\b|\bimportant to (?:remember|note)\b"
+    r"|system prompt|my instructions|text.based game|text game|the prompt\b"
+    r"|I am (?:just )?an? (?:ai|program|bot|computer|(?:virtual|helpful) assistant)\b"
 )
 
 
@@ -156,10 +159,11 @@ def _repeats_heard(answer: str, words: list[str], heard: Heard) -> bool:
 
 
 _ORDER = re.compile(
-    r"(?i)(?:\b(?:say|repeat|answer|reply|respond|write|print|output|speak|shout|scream)\b[^.!?]*?\b(?:only|just"
-    r"|nothing but|exactly|with|words?|back)\b|\b(?:only|just)\s+(?:\w+\s+)?(?:say|repeat|answer|reply|respond|write"
-    r"|print|output|speak|shout)\b)\W*(?:(?:only|just|exactly|with|the|this|following|single|one|words?|sentence|phrase"
-    r"|and|nothing else)\b\W*)*(?P<what>[^.!?]+)"
+    r"(?i)(?:\b(?:say|repeat|answer|reply|respond|write|print|output|speak|shout|scream)\b[^.!?]*?"
+    r"\b(?:only|just|nothing but|exactly|with|words?|back)\b"
+    r"|\b(?:only|just)\s+(?:\w+\s+)?(?:say|repeat|answer|reply|respond|write|print|output|speak|shout)\b)\W*"
+    r"(?:(?:only|just|exactly|with|the|this|following|single|one|words?|sentence|phrase|and|nothing else)\b\W*)*"
+    r"(?P<what>[^.!?]+)"
 )
 
 

@@ -139,14 +139,13 @@ def _mended(word: str) -> str:
     typed = word.casefold()
     if len(typed) < _NO_VOWELS or typed in _MISTYPED or typed in _NO_SLIPS:
         return word
-    is_short = re.fullmatch("[b-df-hj-np-tv-xz]+", typed) is not None
-    for meant in _MISTYPED:
-        in_order = "[a-z]*".join(typed)
-        if typed[0] == meant[0] and (
-            re.match(in_order, meant) if is_short else len(meant) >= _LEAST_SLIP and is_slip(typed, meant)
-        ):
-            return meant if word[0].islower() else meant.capitalize()
-    return word
+    alike = (meant for meant in _MISTYPED if meant[0] == typed[0])
+    if re.fullmatch("[b-df-hj-np-tv-xz]+", typed):
+        in_order = re.compile("[a-z]*".join(typed))
+        found = next(filter(in_order.match, alike), "")
+    else:
+        found = next((meant for meant in alike if len(meant) >= _LEAST_SLIP and is_slip(typed, meant)), "")
+    return word if not found else found if word[0].islower() else found.capitalize()
 
 
 def is_slip(typed: str, meant: str) -> bool:

@@ -21,28 +21,32 @@ _SHORT_LINE = 9
 _DOING = r"(?:take|give|hand|pass|open|close|shut|read|light|pour|fill|put|place|drop|pick up|fetch|bring|unlock)"
 #: How a sentence begins that plainly asks for no deed: a question, what somebody is or did, a greeting, a set phrase.
 _TALK = re.compile(
-    r"(?i)^\W*(?:(?:who|whose|where|when|which|how(?! about))\b|what\b(?!\s+about)|why (?!don't|not)\w+|(?:did|does|are"
-    r"|is|was|were|has|have(?! an?\b)|had) \w+|do (?:you(?! mind)|they|we|I|your|the|people|any\w*)\b|(?:he|she|it|they"
-    r"|there|this(?! way)|these|my|our|his|her|their|your|here)(?:'s|'re)?\b(?!,)|(?:if|when|whenever|unless|nobody"
-    r"|somebody|everybody)\b|that(?:'s| is| was)\b|(?:tell|explain|describe|teach)\b|hello|hi\b|good (?:morning|day"
-    r"|evening|night)|thank|thanks|welcome|bless|yes\b|no\b(?!t)|(?:I|we)\b(?!(?:'d| would) (?:like|love|prefer)"
-    r"| could do| (?:need|want|beg|ask|order))|(?:shall|should|must) I\b|may (?:the|you|your)\b|(?:will|would|can"
-    r"|could) (?!you\b|I\b|we\b|please)\w+|(?:could|can|may|might) (?:I|we) (?!please|have|borrow|get|take|hold|see"
-    r"|look|trouble|ask)|let me (?!see|have|hold|borrow|look|lead)|you (?:never|always|took|gave|went|said|are|were"
-    r"|have(?! to))\b|the (?:\w+ )+?(?:is|was|has|tells?|says?|looks?)\b|(?!please\b)\w+ (?:took|gave|went|came|said"
-    r"|told|dropped|left|brought|saw|made|was|were|\w{3,}[^e]ed)\b|look(?: here)?,|(?:wait|hold on)(?: till| until|,)"
+    r"(?i)^\W*(?:(?:who|whose|where|when|which|how(?! about))\b|what\b(?!\s+about)|why (?!don't|not)\w+"
+    r"|(?:did|does|are|is|was|were|has|have(?! an?\b)|had) \w+"
+    r"|do (?:you(?! mind)|they|we|I|your|the|people|any\w*)\b"
+    r"|(?:he|she|it|they|there|this(?! way)|these|my|our|his|her|their|your|here)(?:'s|'re)?\b(?!,)"
+    r"|(?:if|when|whenever|unless|nobody|somebody|everybody)\b|that(?:'s| is| was)\b"
+    r"|(?:tell|explain|describe|teach)\b"
+    r"|hello|hi\b|good (?:morning|day|evening|night)|thank|thanks|welcome|bless|yes\b|no\b(?!t)"
+    r"|(?:I|we)\b(?!(?:'d| would) (?:like|love|prefer)| could do| (?:need|want|beg|ask|order))"
+    r"|(?:shall|should|must) I\b|may (?:the|you|your)\b|(?:will|would|can|could) (?!you\b|I\b|we\b|please)\w+"
+    r"|(?:could|can|may|might) (?:I|we) (?!please|have|borrow|get|take|hold|see|look|trouble|ask)"
+    r"|let me (?!see|have|hold|borrow|look|lead)|you (?:never|always|took|gave|went|said|are|were|have(?! to))\b"
+    r"|the (?:\w+ )+?(?:is|was|has|tells?|says?|looks?)\b|(?!please\b)\w+ (?:took|gave|went|came|said|told|dropped|left"
+    r"|brought|saw|made|was|were|\w{3,}[^e]ed)\b|look(?: here)?,|(?:wait|hold on)(?: till| until|,)"
     r"|(?:come (?:off|again|to think|what)|go (?:on|figure|ahead|easy)|give or take|get (?:well|lost|over|to the)"
-    r"|(?:stay|keep) (?:well|safe|calm|cool|out of|away|it up)|give it (?:time|up|a)|take (?:it (?:from|easy)|heart"
-    r"|care)|keep an eye)\b|(?:ich|wir|er|sie|es|mein\w*|wer|was|wo(?:hin|her)?|wie(?:so|viel)?|wann|warum|welche\w*|je"
-    r"|j'|il|elle|mon|ma|mes|où|qui|que|quoi|quand|comment|pourquoi|yo|él|ella|mis?|ayer|qué|quién|dónde|de dónde|cómo"
-    r"|cuándo|cuánto)\b)|\byou (?:should|ought to) (?:see|hear|know|try)\b|\b(?:yesterday|last (?:night|week|year)"
-    r"|years? ago|one day|lately|used to|sell|buy)\b|\b(?:I|he|she|they) (?:say|said|told)\b|\bnow (?:there|that)(?:'s"
-    r"| is)\b|\band (?:I|you|we|he|she|it|they|nobody)(?:'d|'ll| would| will)\b"
+    r"|(?:stay|keep) (?:well|safe|calm|cool|out of|away|it up)|give it (?:time|up|a)"
+    r"|take (?:it (?:from|easy)|heart|care)|keep an eye)\b"
+    r"|(?:ich|wir|er|sie|es|mein\w*|wer|was|wo(?:hin|her)?|wie(?:so|viel)?|wann|warum|welche\w*|je|j'|il|elle|mon|ma|mes"
+    r"|où|qui|que|quoi|quand|comment|pourquoi|yo|él|ella|mis?|ayer|qué|quién|dónde|de dónde|cómo|cuándo|cuánto)\b)"
+    r"|\byou (?:should|ought to) (?:see|hear|know|try)\b|\b(?:yesterday|last (?:night|week|year)|years? ago|one day"
+    r"|lately|used to|sell|buy)\b|\b(?:I|he|she|they) (?:say|said|told)\b|\bnow (?:there|that)(?:'s| is)\b"
+    r"|\band (?:I|you|we|he|she|it|they|nobody)(?:'d|'ll| would| will)\b"
 )
 #: "Hold your tongue", "take my word": asked of something that is no thing here.
 _FIGURE = re.compile(
-    r"(?i)^\W*(?:hold|follow|keep|mind|watch|take|trust|save|stand by|read|open|change|use|give) (?:your|my"
-    r"|the) (?!hand|seat)(\w+)"
+    r"(?i)^\W*(?:hold|follow|keep|mind|watch|take|trust|save|stand by|read|open|change|use|give) (?:your|my|the) "
+    r"(?!hand|seat)(\w+)"
 )
 #: An order not to do something is obeyed by doing nothing, unless it is about walking.
 _LEFT_ALONE = re.compile(
@@ -55,15 +59,15 @@ _SAID_BY = {
     "stay": r"stay|stop|wait|halt|still|move|stir|freeze|budge|step|rest|remain|put|f[ua]rther|hold it|don't go",
 }
 _CLAIMS = re.compile(
-    rf"(?i)\bI(?: now| just| will| shall|'ll)? (?:{_DOING}|opened|closed|poured|lit|unlocked|handed)\b|\bI(?:'ve| have"
-    rf"|'m| am)(?: now| just| already)* (?:taken|given|read|put|shut|lit|fetched|brought|(?:tak|giv|putt|light|bring"
-    rf"|fetch|open|clos|pour|fill|plac|hand|pass|drop|unlock)(?:ing|ed))\b|\bhere(?:'s| is| are) (?:the|your)\b"
-    rf"|\b(?:here|there) you (?:are|go)\b"
+    rf"(?i)\bI(?: now| just| will| shall|'ll)? (?:{_DOING}|opened|closed|poured|lit|unlocked|handed)\b"
+    r"|\bI(?:'ve| have|'m| am)(?: now| just| already)* (?:taken|given|read|put|shut|lit|fetched|brought|(?:tak|giv|putt"
+    r"|light|bring|fetch|open|clos|pour|fill|plac|hand|pass|drop|unlock)(?:ing|ed))\b"
+    r"|\bhere(?:'s| is| are) (?:the|your)\b|\b(?:here|there) you (?:are|go)\b"
 )
 _QUOTED = re.compile(r"(?:^|[\s:(])['\"\u2018\u201c](.+)['\"\u2019\u201d](?!\w)", re.DOTALL)
 _ORDERS = re.compile(
-    rf"(?i)(?:^|[,.!?;]\s*|\b(?:please|you|and|to|let me|may I|can I)\s+){_DOING}\b|\bplease\b|\bI(?:'d| would) (?:like"
-    rf"|love)\b|\bI(?:'ll| will)? (?:have|take|want|need)\b"
+    rf"(?i)(?:^|[,.!?;]\s*|\b(?:please|you|and|to|let me|may I|can I)\s+){_DOING}\b|\bplease\b"
+    r"|\bI(?:'d| would) (?:like|love)\b|\bI(?:'ll| will)? (?:have|take|want|need)\b"
 )
 
 

@@ -11,7 +11,8 @@ from mud_assistant.assistant.language.later.hours import BARE, HOUR
 from mud_assistant.assistant.language.later.wishes import WAKE_UP, Asked
 from mud_assistant.assistant.language.promises import request_in
 
-#: The longest line that is read, of 450 that people wrote the longest had 193 characters, and how many parts of it.
+#: The most characters of a line that is read, and the most places where it is parted. Of 450 requests that people
+#: wrote, the longest had 193 characters.
 MOST_CHARS, _MOST_LINKS = 400, 6
 _AND = re.compile(
     r"(?i)(?:(?:,? oh)?[,;]? (?:and|then|plus|also)|[.;!?]+)(?: (?:oh|and|also|then|please))*,? (?=\w)"
