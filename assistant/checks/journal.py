@@ -47,7 +47,7 @@ def durable(path: Path) -> str:
 
     The check uses a scratch database beside the journal, because network file systems support no write-ahead log.
     """
-    folder = next(each for each in path.parents if each.exists())  # the journal makes the folders it lacks
+    folder = _folder_there(path)
     try:
         with TemporaryDirectory(prefix=".mud-assistant-doctor-", dir=folder) as scratch:
             mode, synchronous = _pragmas(Path(scratch, "try.sqlite"))
@@ -73,9 +73,14 @@ def _pragmas(path: Path) -> tuple[str, int]:
         return str(mode), int(db.execute("PRAGMA synchronous").fetchone()[0])
 
 
+def _folder_there(path: Path) -> Path:
+    """Return the nearest folder that exists: the journal makes those it lacks."""
+    return next(folder for folder in path.parents if folder.exists())
+
+
 def room(path: Path, config: JournalConfig) -> str:
     """Check that the disk has room for the journal to grow to its limit. Raises Problem."""
-    free = shutil.disk_usage(next(each for each in path.parents if each.exists())).free
+    free = shutil.disk_usage(_folder_there(path)).free
     used = path.stat().st_size if path.is_file() else 0
     wanted = max(config.max_bytes - used, LEAST_FREE_BYTES)
     if free < wanted:

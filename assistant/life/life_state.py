@@ -50,9 +50,10 @@ class LastImpulse(Struct, frozen=True):
 
 
 class LifeState(Struct, frozen=True):
-    """What lasts of a character's life; `day_begun` is of the last entry of its day. Times are seconds since 1970.
+    """What lasts of a character's life. Times are seconds since 1970.
 
     `quiet_to` are the ids of the people who do not want to be spoken to first. `pairs` are by the other assistant's id.
+    `day_begun` is the entry of its day that was begun last (`DayState.begun`).
     """
 
     following: Followed | None = None

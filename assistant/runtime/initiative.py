@@ -62,7 +62,8 @@ _log = Logger()
 class InitiativeParts(Struct, frozen=True):
     """What initiative goes by. `utc_offset` is the owner's time minus UTC, in seconds, where the game has no clock.
 
-    `impulses` is None for one that has none. An earlier life began the entry `begun` of its day; `on_begun` hears more.
+    `impulses` is None for one that has none. `begun` is the entry of its day that an earlier life began; `on_begun`
+    is called with each that this life begins.
     """
 
     days: Days = NO_DAYS
