@@ -183,6 +183,8 @@ class Takeovers:
         self._numbers = count(1)
         #: The times between which a process that was stopped has nothing to say any more, by its number.
         self._over: dict[int, float] = {}
+        #: The runs that the server had closed when all were stopped. The answer may reach who asked only as it goes on.
+        self._closed: set[str] = set()
         self._waits: list[float] = []
         self._hung_inside = 0
         self._alive: set[int] = set()
@@ -192,12 +194,15 @@ class Takeovers:
         """All of it; what is wrong and what was counted."""
         server = make_server()
         try:
-            url = server.url(server.new_schema())
+            schema = server.new_schema()
+            url = server.url(schema)
             time.sleep(SETTLED_SECONDS)  # noqa: TID251  (a process of its own)
             living = {name: self._begin(name, url) for name in self._names}
             self._wait_until_taken(living.values())
             for number in range(self._rounds):
-                living = self._pass_on(living, url, number, server)
+                self._stop(living, number)
+                self._look(server, schema)
+                living = self._pass_on(living, url)
             self._end(living.values())
             last = {name: self._begin(name, url, is_last=True) for name in self._names}
             for pid, _ in last.values():
@@ -214,16 +219,29 @@ class Takeovers:
         self._alive.add(pid)
         return pid, life
 
-    def _pass_on(
-        self, living: dict[str, tuple[int, Life]], url: str, number: int, server: PostgresServer
-    ) -> dict[str, tuple[int, Life]]:
-        """Stop them all, let others follow, and let the first go on for a while before they are killed."""
+    def _stop(self, living: dict[str, tuple[int, Life]], number: int) -> None:
+        """Stop them all, every second one inside a transaction."""
         for at, (pid, _) in enumerate(living.values()):
             time.sleep(self._chance.uniform(*LIVES_SECONDS) / len(living))  # noqa: TID251
             os.kill(pid, signal.SIGUSR1 if (at + number) % 2 else signal.SIGSTOP)
         for pid, _ in living.values():
             os.waitpid(pid, os.WUNTRACED)
+
+    def _look(self, server: PostgresServer, schema: str) -> None:
+        """Note what the server has written once it has ended what it was asked for; count who hangs inside."""
+        works = (
+            "SELECT 1 FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid()"
+            " AND coalesce(wait_event_type, '') NOT IN ('Client', 'Lock')"
+        )
+        until = now() + PATIENCE
+        while server.execute(works) and now() < until:
+            time.sleep(0.01)  # noqa: TID251  (a process of its own)
         self._hung_inside += len(server.execute("SELECT 1 FROM pg_stat_activity WHERE state = 'idle in transaction'"))
+        closed = server.execute(f'SELECT seq FROM "{schema}".runs WHERE closed_at IS NOT NULL')  # noqa: S608
+        self._closed |= {f"run-{seq}" for (seq,) in closed}
+
+    def _pass_on(self, living: dict[str, tuple[int, Life]], url: str) -> dict[str, tuple[int, Life]]:
+        """Let others follow those that are stopped; these go on for a while before they are killed."""
         began = now()
         following = {name: self._begin(name, url) for name in self._names}
         self._wait_until_taken(following.values())
@@ -266,7 +284,7 @@ class Takeovers:
             said = {word: Counter(line[3] for line in lines if line[2] == word) for word in ("heard", "kept")}
             wrong["lost"] += [one for one in said["heard"] | said["kept"] if one not in states]
             wrong["twice"] += [one for times in said.values() for one, often in times.items() if often > 1]
-            wrong["late"] += [f"{line}" for line in lines if _is_late(line, self._over)]
+            wrong["late"] += [f"{line}" for line in lines if self._is_late(line)]
             counted.update({word: len(times) for word, times in said.items()})
             counted.update(line[2] for line in lines if line[2] in {"fenced", "ended"})
             counted["kept and open"] += sum(states.get(one) != GoalState.DONE for one in said["kept"])
@@ -277,10 +295,12 @@ class Takeovers:
             "seconds": seconds,
         }
 
-
-def _is_late(line: Sequence[Any], over: dict[int, float]) -> bool:
-    """Tell whether a process said or wrote something after another had followed it."""
-    return line[2] in {"heard", "kept", "written"} and line[1] > over.get(line[0], float("inf"))
+    def _is_late(self, line: Sequence[Any]) -> bool:
+        """Tell whether a process said or wrote something after another had followed it."""
+        number, at, word, said = line[0], line[1], line[2], line[3:]
+        if at <= self._over.get(number, float("inf")):
+            return False
+        return word in {"heard", "kept"} or (word == "written" and said[0] not in self._closed)
 
 
 def _lines(path: Path) -> list[list[Any]]:
