@@ -12,19 +12,16 @@ from functools import partial
 from msgspec import Struct
 
 from mud_assistant.assistant.events.goal import GoalKind
-from mud_assistant.assistant.language.languages import write_out
 from mud_assistant.assistant.language.later.clauses import (
-    LAST_CALL,
     TAIL,
     clauses_of,
     filled_in,
+    put_plainly,
     request_of,
     starts_of,
-    uncalled,
 )
 from mud_assistant.assistant.language.later.hours import NAME, NOBODY
-from mud_assistant.assistant.language.later.phrasing import LEAVING, QUOTED, expected_in, without_quotes
-from mud_assistant.assistant.language.later.plainly import plainly_put
+from mud_assistant.assistant.language.later.phrasing import LEAVING, QUOTED, expected_in
 from mud_assistant.assistant.language.later.wishes import Asked, asked_in
 from mud_assistant.assistant.language.persons import to_first
 from mud_assistant.assistant.language.times import PRONOUNS, find_when
@@ -55,10 +52,10 @@ _A_NAME = re.compile(
 )
 #: "Ann will come later. Tell her the key is under the mat."
 _WILL_COME = re.compile(
-    r"(?i)\b(?:(?:will|should|might|may|is (?:going|due|supposed|meant|expected|bound) to|wants to)|(?<=\w)'(?:ll"
-    r"|d)) (?:\w+ ){0,2}?(?:come|arrive|visit|return|(?:be|drop|pass|stop|pop|wander|look) (?:\w+ing )?(?:along|here"
-    r"|back|by|in|round|over))\b|'s coming\b|\bcomes (?:later|soon|by|tonight|today|tomorrow|this|in|at)\b"
-    r"|\bis (?:coming|due|on (?:her|his|their) way)\b"
+    r"(?i)\b(?:(?:will|should|ought to|might|may|is (?:going|due|supposed|meant|expected|bound) to|wants to)"
+    r"|(?<=\w)'(?:ll|d)) (?:\w+ ){0,2}?(?:come|arrive|visit|return|(?:be|drop|pass|stop|pop|wander|look) (?:\w+ing )?"
+    r"(?:along|here|back|by|in|round|over|through))\b|'s coming\b|\bcomes (?:later|soon|by|tonight|today|tomorrow|this"
+    r"|in|at)\b|\bis (?:coming|due|on (?:her|his|their) way)\b"
 )
 _PLEASE = r"(?:(?:please|then|so|just|do|can you|could you|would you|will you|if you(?:'d| could| would| can)) )*"
 _TOLD_THEN = re.compile(
@@ -77,12 +74,7 @@ _WHEN_THEY = re.compile(
 
 def request_in(line: str) -> Asked | None:
     """Return what a player's line asks the character to do later, None for nothing."""
-    called = LAST_CALL.search(line)
-    return _asked_in(line) or (None if called is None else _asked_in(line[: called.start()]))
-
-
-def _asked_in(line: str) -> Asked | None:
-    text = plainly_put(uncalled(write_out(without_quotes(line)).replace("\u2019", "'")))
+    text = put_plainly(line)
     spoken_of = waited = expected = before = ""
     is_message = False
     for sentence in sentences_of(_TOLD_THEN.sub(r"\1. ", text))[:_MOST_SENTENCES]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import islice
 
 from mud_assistant.assistant.events.goal import MOST_A_PERSON, GoalKind
-from mud_assistant.assistant.language.later.hours import BARE, HOUR
+from mud_assistant.assistant.language.later.clauses import put_plainly, request_of, starts_of, without_calls
+from mud_assistant.assistant.language.later.hours import BARE, HOUR, NOBODY
 from mud_assistant.assistant.language.later.wishes import WAKE_UP, Asked
 from mud_assistant.assistant.language.promises import request_in
+from mud_assistant.assistant.language.times import When
+from mud_assistant.assistant.language.words import sentences_of
 
 #: The most characters of a line that is read, and the most places where it is parted. Of 450 requests that people
 #: wrote, the longest had 193 characters.
@@ -28,15 +31,23 @@ _AT_A_TIME = re.compile(r"(?i)(?:again )?(?:in|at) ")
 #: "In an hour to eat, and in two to sleep".
 _BARE = re.compile(rf"(?i)^in {BARE}")
 _WHEN = re.compile(r"(?i)(?:when|if|once|as soon as) ")
+#: What is to be told and has no time of its own. A name in small letters shows by what follows it.
+_MESSAGE = re.compile(
+    rf"(?i)(?:tell|inform|warn|let(?= \S+ know\b)) (?P<whom>{NOBODY}(?:(?-i:[A-Z])[\w-]*|(?!it\b|him\b|her\b|them\b"
+    r"|folks?\b|others\b)[a-z]+(?= (?:know )?(?:that )?(?:I|we|he|she)\b)))(?: know)?(?: that| about)? (?P<what>.+?)"
+    r"(?:,? (?:before|when\w*) (?:he|she|they)\b.*)?"
+)
 
 
-def requests_in(line: str) -> Sequence[Asked]:
-    """Return what a player's line asks the character to do later, in its order; at most what one person may ask.
+def requests_in(line: str, names: Collection[str] = (), here: Collection[str] | None = None) -> Sequence[Asked]:
+    """Return what a player's line asks the character of those `names` to do later, in its order.
 
-    A line of more than `MOST_CHARS` is a speech, and is not read for that.
+    There are at most so many as one person may ask. A line of more than `MOST_CHARS` is a speech, and is not read.
+    Words for somebody that name no time are for when they come, where `here` names all who are here and not them.
     """
     if len(line) > MOST_CHARS:
         return ()
+    line = without_calls(line, names)
     for link in islice(_AND.finditer(line), _MOST_LINKS):
         first = request_in(line[: link.start()])
         if first is None:
@@ -44,8 +55,19 @@ def requests_in(line: str) -> Sequence[Asked]:
         rest = _rest(first, line[link.end() :], is_sentence=link[0][0] in ".;!?")
         if rest is not None and (others := requests_in(rest)):
             return (first, *others)[:MOST_A_PERSON]
-    whole = request_in(line)
+    whole = request_in(line) or (None if here is None else _message_in(line, here))
     return () if whole is None else (whole,)
+
+
+def _message_in(line: str, here: Collection[str]) -> Asked | None:
+    """Return what somebody is to be told who is not here: "Tell Ann I was here."."""
+    known = {word for name in here for word in name.casefold().split()}
+    for sentence in sentences_of(put_plainly(line)):
+        for _, part in starts_of(sentence):
+            found = _MESSAGE.fullmatch(request_of(part))
+            if found is not None and (whom := found["whom"].capitalize()).casefold() not in known:
+                return Asked(GoalKind.TELL, When(person=whom), found["what"], whom)
+    return None
 
 
 def _rest(first: Asked, back: str, *, is_sentence: bool) -> str | None:

@@ -131,7 +131,8 @@ PRONOUNS = frozenset({"he", "she", "they", "him", "her", "them", "his", "their"}
 #: How each part of a time is said, and what it means. Of those that begin at one place, the first counts.
 _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]], ...] = (
     (_found(rf"(?:{ONCE} (?:that )?(?:you|I)|should you) {SEE} (?P<who>him|her|them|me|us|{NOBODY}{NAME})(?: (?:again"
-            rf"|next|here|around|(?:come|coming) in|coming|(?:in|within|inside) (?:here|these \w+|the \w+)))*"), _who),
+            rf"|next|here|around|(?:come|coming) in|coming|(?:in|within|inside|on|at) (?:here|these \w+|the \w+"
+            rf"|your \w+)))*"), _who),
     (_found(rf"{ONCE} (?P<who>I)(?:'m| am)? {COMES}"), _who),
     (_found(rf"{ONCE} (?P<who>{NOBODY}{NAME})(?:(?='s)'s| ) ?{COMES}"), _who),
     (_found(rf"(?:up)?on (?P<who>{NOBODY}{NAME})'s (?:return|arrival)"), _who),
@@ -149,7 +150,7 @@ _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]],
     (_found(rf"in {BARE}"), lambda match: When(seconds=_minutes(match["n"]))),
     (_found(rf"{AMOUNT} from now"), lambda match: When(seconds=_amount(match))),
     (_found(r"in (?:a|just a) (?:(?:little|short) )?(?:while|bit)|(?:a (?:bit"
-            r"|little) )?later(?: on)?(?: today)?(?! than)"), lambda _: When(seconds=A_WHILE)),
+            r"|little) )?later(?: on)?(?: today)?(?! (?:than|tonight|this)\b)"), lambda _: When(seconds=A_WHILE)),
     (_found(r"(?:by )?(?:the day after tomorrow)"), lambda _: When(hour=PARTS["morning"], days=2)),
     (_found(r"(?:by )?tomorrow(?: first thing)?(?: in the)?(?: (?P<part>morning|afternoon|evening|night))?"),
      lambda match: When(hour=PARTS[(match["part"] or "morning").casefold()], days=1)),
@@ -166,7 +167,7 @@ _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]],
      lambda match: When(hour=18.0 if match["dark"] else 20.0)),
     (_found(r"when the (?:cock|rooster) crows|(?:when|once|as soon as) it(?: is|'s| gets) light"),
      lambda _: When(hour=6.0)),
-    (_found(rf"(?:(?:early|late) )?(?:(?:in|by|during|before) the|by|come|towards?|until|till) (?:(?:early"
+    (_found(rf"(?:(?:early|later?) )?(?:(?:in|by|during|before) the|by|come|towards?|until|till) (?:(?:early"
             rf"|late) )?(?P<part>{PART})|this (?P<this>{PART})"),
      lambda match: When(hour=PARTS[(match["part"] or match["this"]).casefold()])),
     (_found(r"at (?:the )?(?:crack|break) of (?:dawn|day)|(?:at|by|before) sun ?up"), lambda _: When(hour=6.0)),
@@ -174,7 +175,7 @@ _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]],
     (_found(r"every (?:so often|now and (?:then|again)|once in a while)|now and then|from time to time"),
      lambda _: When(every=HOUR)),
     (_found(r"twice (?:a|every|each) day"), lambda _: When(every=DAY / 2)),
-    (_found(r"tonight"), lambda _: When(hour=HOURS["tonight"])),
+    (_found(r"(?:later )?tonight"), lambda _: When(hour=HOURS["tonight"])),
     (_found(r"first thing"), lambda _: When(hour=PARTS["morning"])),
     (_found(r"next week"), lambda _: When(seconds=WEEK)),
 )  # fmt: skip

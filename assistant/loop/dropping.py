@@ -11,9 +11,9 @@ from mud_assistant.assistant.events.events import spoken_text
 from mud_assistant.assistant.events.goal import Goal, GoalKind, GoalState
 from mud_assistant.assistant.events.outcome import Outcome
 from mud_assistant.assistant.language.later.calling_off import called_off, called_off_in
-from mud_assistant.assistant.language.several import requests_in
 from mud_assistant.assistant.language.words import listed
 from mud_assistant.assistant.loop.acting import act, answer_by_rule, outcome_of
+from mud_assistant.assistant.loop.promise_goals import requests_of
 from mud_assistant.assistant.loop.run import Run, RunContext
 from mud_assistant.assistant.loop.speech.manner import speech_call
 from mud_assistant.tools.trust import may_hear
@@ -45,7 +45,7 @@ def take_back(context: RunContext, run: Run) -> str:
     if is_plain:
         dropped = (replace(goal, state=GoalState.DROPPED, reason=TAKEN_BACK) for goal in meant)
         run.progress.goals = (*run.progress.goals, *dropped)
-    return "" if requests_in(line) else _words(run, meant, is_plain=is_plain)
+    return "" if requests_of(context, run, line) else _words(run, meant, is_plain=is_plain)
 
 
 async def say_instead(context: RunContext, run: Run, words: str) -> Outcome | None:

@@ -214,7 +214,7 @@ def _is_fit(context: RunContext, run: Run, sentence: str) -> bool:
     """Tell whether the sentence can be spoken as it stands, whatever comes after it."""
     if context.process.clock.seconds() > run.late_from:
         return False
-    if repeated_in(context, run, sentence) or may_promise(run, sentence):
+    if repeated_in(context, run, sentence) or may_promise(context, run, sentence):
         return False
     own_name = re.match(rf"{re.escape(context.body.me.name)}\b", sentence, re.IGNORECASE)
     marked = _WHOLE_FIRST.match(sentence) or _MARKED.search(sentence)

@@ -41,7 +41,7 @@ NAMES_TIME = re.compile(
     r"|twice|return|tomor\w*|tmrw?|tmw|2mor\w*|ton[iy]\w*|to?night|in|at|by|before|b4|after\w*|around|about|soon|ne?xt"
     r"|wh?e?n\w*|later|dawn|dusk|noon|mid\w+|sun\w+|for|during|(?:up)?on|then|(?:min(?:ute)?|hour|hr|second|sec)s?"
     r"|timer|alarm|reminder|message|note|the moment|a while|as|o'?clock|come|this|back|brb|afk|wen|wait|stay|go|move"
-    r"|leave|hold|watch|guard|my (?:absence|return))\b|\d"
+    r"|leave|hold|watch|guard|tell|inform|warn|let|my (?:absence|return))\b|\d"
 )
 PROMISES = re.compile(
     r"(?i)\b(?:I|we)(?:['\u2019]?ll| will| shall| won['\u2019]?t|['\u2019]?m going| am going|['\u2019]m gonna)\b"
@@ -61,10 +61,16 @@ async def keeping_word(context: RunContext, run: Run, calls: tuple[ToolCall, ...
     return tuple(kept)
 
 
-def _asked_of(run: Run) -> Sequence[Asked]:
+def requests_of(context: RunContext, run: Run, line: str) -> Sequence[Asked]:
+    """Return what a line asks the character for later, beside those who are here."""
+    names, people = (context.body.me.name, *context.settings.aliases), run.scene.people if run.scene else None
+    return requests_in(line, names, None if people is None else [*names, *(one.name for one in people)])
+
+
+def _asked_of(context: RunContext, run: Run) -> Sequence[Asked]:
     """Return what the run's line asks for later. Most lines name no time, and are not read for it."""
     line = spoken_text(run.trigger.event) if run.trigger is not None else ""
-    return requests_in(line) if NAMES_TIME.search(line) else ()
+    return requests_of(context, run, line) if NAMES_TIME.search(line) else ()
 
 
 def _asks_too_much(run: Run) -> bool:
@@ -80,7 +86,7 @@ async def _keeping(context: RunContext, run: Run, call: ToolCall) -> ToolCall:
     promised = promised_in(words) if PROMISES.search(words) else ()
     if not promised and not accepts(words):
         return call
-    asked = _asked_of(run)
+    asked = _asked_of(context, run)
     goals: list[Goal] = []
     for number, one in enumerate(promised):
         meant = _meant(asked[number] if number < len(asked) else None, one.asked)
@@ -151,10 +157,10 @@ def note_promises(context: RunContext, run: Run, executed: Sequence[Executed]) -
             )
 
 
-def may_promise(run: Run, sentence: str) -> bool:
+def may_promise(context: RunContext, run: Run, sentence: str) -> bool:
     """Tell whether a sentence may hold a promise, so that only the whole answer shows what is promised."""
     promises = bool(PROMISES.search(sentence)) and bool(promised_in(sentence))
-    return promises or (accepts(sentence) and (bool(_asked_of(run)) or _asks_too_much(run)))
+    return promises or (accepts(sentence) and (bool(_asked_of(context, run)) or _asks_too_much(run)))
 
 
 def _moment(context: RunContext, run: Run) -> PromiseMoment:

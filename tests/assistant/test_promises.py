@@ -107,9 +107,12 @@ async def test_words_that_promise_nothing_make_no_goal() -> None:
         assert await life.goals() == []
 
 
-async def test_it_tells_another_person_when_they_come_in_the_askers_words() -> None:
+@pytest.mark.parametrize(
+    "line", ["Sage, tell Bea when she comes that dinner is ready", "sage let Bea know that dinner is ready"]
+)
+async def test_it_tells_another_person_when_they_come_in_the_askers_words(line: str) -> None:
     async with days("I shall tell her.") as life:
-        await life.life.say("Sage, tell Bea when she comes that dinner is ready")
+        await life.life.say(line)
         [goal] = await life.goals()
         assert (goal.kind, goal.whom_name) == (GoalKind.TELL, "Bea")
         bea = Witness()
@@ -120,6 +123,13 @@ async def test_it_tells_another_person_when_they_come_in_the_askers_words() -> N
         assert [line for line in bea.heard if "dinner" in line] == [
             'Sage: Bea, Ann asked me to tell you: "dinner is ready"'
         ]
+
+
+async def test_what_is_for_somebody_who_is_here_is_no_promise() -> None:
+    async with days("I shall tell her.") as life:
+        life.life.world.add(BEA, listener=Witness())
+        await life.life.say("Sage, let Bea know that dinner is ready")
+        assert await life.goals() == []
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from mud_assistant.tools.context import ToolContext
 from mud_assistant.tools.errors import ToolFailed
 from mud_assistant.tools.game import GameCommand, GameTime, Person, Route, Scene, World
 from mud_assistant.tools.memories import Memories
-from mud_assistant.tools.result import Executed
 from mud_assistant.tools.testing.memories import ListedMemories
 from mud_assistant.tools.testing.odd_tools import WaitingTool as WaitingTool
 from mud_assistant.tools.testing.odd_tools import crashing_tool as crashing_tool
@@ -244,33 +243,6 @@ def tool_context(
 def tool_call(name: str, **arguments: JSON) -> ToolCall:
     """Return a call of `name` whose id is made of the name."""
     return ToolCall(f"call_{name}", name, arguments)
-
-
-class RecordingLog:
-    """An effect log that keeps each call as ("intent" or "done", index, tool name); `fail_on` makes it raise."""
-
-    def __init__(self, *, fail_on: str = "") -> None:
-        self.lines: list[tuple[str, int, str]] = []
-        #: Of each call that did not run: its index, and the rule that forbids it.
-        self.rules: list[tuple[int, str]] = []
-        self._fail_on = fail_on
-
-    async def intent(self, index: int, call: ToolCall) -> None:
-        """Note the intent."""
-        self._note("intent", index, call.name)
-
-    async def done(self, index: int, executed: Executed) -> None:
-        """Note the done."""
-        self._note("done", index, executed.call.name)
-
-    async def not_run(self, index: int, executed: Executed) -> None:
-        """Note the rule that forbids the call, apart from what ran."""
-        self.rules.append((index, executed.rule))
-
-    def _note(self, what: str, index: int, name: str) -> None:
-        if what == self._fail_on:
-            raise OSError(f"cannot write {what}")
-        self.lines.append((what, index, name))
 
 
 def numbered(calls: Sequence[ToolCall]) -> list[ToolCall]:

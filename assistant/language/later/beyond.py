@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import re
 
-from mud_assistant.assistant.language.languages import write_out
-from mud_assistant.assistant.language.later.clauses import request_of, starts_of, uncalled
-from mud_assistant.assistant.language.later.phrasing import without_quotes
-from mud_assistant.assistant.language.later.plainly import plainly_put
+from mud_assistant.assistant.language.later.clauses import put_plainly, request_of, starts_of
 from mud_assistant.assistant.language.later.wishes import AWAY
 from mud_assistant.assistant.language.times import find_when
 from mud_assistant.assistant.language.words import sentences_of
@@ -45,8 +42,7 @@ def asks_too_much(line: str) -> bool:
 
     It is to be asked only of a line in which `requests_in` finds nothing.
     """
-    text = plainly_put(uncalled(write_out(without_quotes(line)).replace("\u2019", "'")))
-    return any(_is_beyond(part) for sentence in sentences_of(text) for _, part in starts_of(sentence))
+    return any(_is_beyond(part) for sentence in sentences_of(put_plainly(line)) for _, part in starts_of(sentence))
 
 
 def _is_beyond(sentence: str) -> bool:

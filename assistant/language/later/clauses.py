@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice
 
 from msgspec.structs import replace
 
 from mud_assistant.assistant.events.goal import GoalKind
-from mud_assistant.assistant.language.later.chores import TENDING
-from mud_assistant.assistant.language.later.phrasing import as_mostly_put
-from mud_assistant.assistant.language.later.plainly import verb_of
+from mud_assistant.assistant.language.languages import write_out
+from mud_assistant.assistant.language.later.phrasing import as_mostly_put, without_quotes
+from mud_assistant.assistant.language.later.plainly import plainly_put, verb_of
 from mud_assistant.assistant.language.later.wishes import AWAY, Asked, Clause
 from mud_assistant.assistant.language.persons import to_listener
 from mud_assistant.assistant.language.times import When, find_when
 from mud_assistant.assistant.language.words import one_of
 
 _CALLED = r"(?:(?:hey|hi|hello|oi|yo|psst|dear|good (?:morning|evening|day)|listen|excuse me|sorry)[,!]? )*"
-#: Words that begin a clause and are nobody's name. "Cocks wake me at dawn." calls nobody either.
-_NO_NAME = r"""
-    I|you|we|they|he|she|it|who|what|to|not|never|always|did|does|do|may|might|must|should|also|just|often|then|people
-    men|women|children|folk|some|many|most|all|both|will|would|can|could|of|my|your|his|her|our|their|the|a|an|if|when
-    where|why|how|that|this|don't|didn't|won't|can't|wouldn't|shall|usually|sometimes|please|and|but|or|so|as|than|once
-    remind|tell|let|come|be|meet|wait|stay|give|wake|go|get|at|in|on|by|every|each|no|yes|only|ever|return|join|find
-    visit|remain|stand|hold|keep|mind|watch|guard|feed|sweep|water|light|check|clean|ask|say|warn|call|ping|nudge|next
-    tomorrow|tonight|before|after|until|till|from|now|ok|okay|thanks|well|oh|because|while|daily|nightly|hourly|shout
-    holler|yell|whistle|signal|wave|alert|notify|text|message|msg|poke|buzz|inform|hang|even|except|especially|here
-    there|later|soon|midnight|noon|dawn|dusk|bid|pass|leave|move|run|sorry|reminder|timer|alarm
-"""
 _MAY = "(?: could| would| might| can|'d)?"
 _POLITE = one_of(
     r"""
@@ -45,7 +34,7 @@ _POLITE = one_of(
     (?:I|it|we)(?:'d| would)(?! not\b| never\b) [^,;:.!?]{1,40} if you(?:'d| wouldn't mind| didn't mind|{_MAY})
     if you (?:wouldn't|didn't|don't) mind|be sure(?: to)?
     be an? (?:dear|darling|angel|friend|pal|love|good \w+)(?: and)?
-    (?:(?:would|could|will) you )?be (?:so|a|an|very|the|my|good|kind)(?: \w+){0,2} (?:and|as to|to)\b
+    (?:(?:would|could|will) you )?be (?:so|a|an|very|the|my|good|kind)(?: \w+){0,2},? (?:and|as to|to)\b
     I (?:want|need|beg|ask|order|command|beseech|would have|trust|charge|count on)(?: of)? you(?: to)?|I'd have you
     I(?:'d| would) (?:like|love|prefer) (?:for )?you to|I (?:have|need) a favou?r(?: to ask)?|a (?:small )?favou?r
     (?:do|could you do) (?:me|us) (?:a|the|this|one|an?other)?(?: \w+)? ?favou?r(?: and)?|one (?:more )?thing|try to
@@ -59,13 +48,6 @@ _POLITE = one_of(
     you'd(?! (?:be|have)\b)
 """.replace("{_MAY}", _MAY)
 )
-#: What a name without a comma stands before: "Ann could you", "ann remind me"; "Cocks wake me at dawn." calls nobody.
-_CALL_ENDS = r"""
-    please|kindly|(?:could|can|would|will|won't) you|don't forget|remember|be sure|make sure|if you|I (?:want|need) you
-    remind|reminder|timer|alarm|set|tell|let|say|be|give|warn|ask|ping|poke|nudge|buzz|message|come|meet
-    wait|stay|you (?:can|must|could|please)|hold|don't|I want
-    in \d+|\d+|when|if|once|wake|b|make me
-"""
 _LEAD = re.compile(rf"(?i)(?:{_CALLED})?(?:(?:{_POLITE})\b[\s,:;!.-]*)*")
 _FRIEND = r"(?:my )?(?:friend|dear|sir|madam|lad|love|mate|good \w+|old \w+)"
 _ENDS = r"""
@@ -84,38 +66,28 @@ TAIL = re.compile(
 _ASIDE = re.compile(r"(?i),? (?:please|kindly)\b,?(?= )|\b(me|us), [\w'-]+,(?= )")
 _WISHES = re.compile(r"(?i)\bif you [a-z]+")
 _FOR = re.compile(
-    r"(?i)\bfor (?=(?:about |around |another |just )?(?:an?|half an?|half|a few|a couple|\d+|[a-z]+) (?:seconds?"
-    r"|minutes?|mins?|hours?|days?)\b)"
+    r"(?i)\bfor (?=(?:about |around |another |just )?(?:an?|half an?|half|(?:a )?quarter of an|a few|a couple"
+    r"|\d+|[a-z]+) (?:seconds?|minutes?|mins?|hours?|days?)\b)"
 )
 _NAMED = re.compile(r"(?i)|(?:tell|inform|warn|remind|ask|let|say to|whisper to|pass on to) \S+(?: \S+)?(?: know)?")
 
 
-_FONDLY = r"(?:(?:(?:O|good|dear|sweet|gentle|kind|trusty|old|wise|master|mistress|keeper|friend|my|brother|sister) )*)"
-_A_CALL = (
-    re.compile(
-        rf"(?i)^(?:{_CALLED})(?:oh,? )?{_FONDLY}(?!(?:{one_of(_NO_NAME)})\b)(?P<name>[\w'-]+)(?:[,:!;] ?|\.\.\. ?| - "
-        rf"|(?<!s) (?=(?:{one_of(_CALL_ENDS)}|{TENDING})\b))"
-    ),
-    re.compile(
-        rf"(?i)(?:[,;:]|\b(?:so|and|but|yes|ok|okay|please|oh)) {_FONDLY}(?P<name>(?-i:(?!I\b)[A-Z])[\w'-]+)(?=[?!]"
-        rf"|\.(?:\W|$)|,(?! (?:will|is|comes|should|has|who)\b)|,? (?:{one_of(_CALL_ENDS)})\b)"
-    ),
-    re.compile(r"(?i)\b(?:please|ok|okay|thanks|yes|will you|would you) (?P<name>[\w'-]+)\W*$"),
-)
-
-#: A name at the end that no comma parts from the time before: "meet me at dawn sage".
-LAST_CALL = re.compile(
-    r"(?i)(?:(?<=noon|dawn|dusk|.min|mins|back|here|hour)|(?<=morning|evening|minutes)|(?<=night)) [a-z]+\W*$"
-)
+#: How somebody is called beside their name: "good Sage", "keeper Sage".
+_FONDLY = r"(?:(?:O|good|dear|sweet|gentle|kind|trusty|old|wise|master|mistress|keeper|friend|my|brother|sister) )*"
+_OTHERWISE = "".join(rf"(?<!\b{word})" for word in ("to", "of", "for", "and", "with", "tell", "see"))
 
 
-def uncalled(line: str) -> str:
-    """Return a line without the name of the one to whom it is said, wherever that stands."""
-    found = next(filter(None, (pattern.search(line) for pattern in _A_CALL)), None)
-    if found is None or re.fullmatch(rf"(?i)(?:{one_of(_NO_NAME)})|much|lot|friend|you|there|then", found["name"]):
-        return line
-    name = re.escape(found["name"])
-    return re.sub(rf"(?i)(?:^|,? ?)\b{_FONDLY}{name}\b(?!')", "", line).strip(" ,:;!")
+def without_calls(line: str, names: Collection[str]) -> str:
+    """Return a line without each call of the character by one of its names: "oda wake me", "be there, Oda?"."""
+    name = rf"{_FONDLY}(?:{'|'.join(map(re.escape, names))})"
+    begins = rf"(?:^|(?<=[.!?;] ))({_CALLED}){name}(?:[,:!. ]+(?!(?:is|was|has|said|says)\b))"
+    ends = rf"{_OTHERWISE}[ ,]+{name}(?=\W*$|[,;:.!?])"
+    return re.sub(rf"(?i){ends}", "", re.sub(rf"(?i){begins}", r"\1", line)).strip(" ,") if names else line
+
+
+def put_plainly(line: str) -> str:
+    """Return a line as it is read for a request: written out, in plain words and without quotes."""
+    return plainly_put(write_out(without_quotes(line)).replace("\u2019", "'"))
 
 
 #: Where what is asked for may begin: behind a mark or a link, and at "could you", wherever that stands.

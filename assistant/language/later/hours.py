@@ -74,7 +74,7 @@ CLOCK_ENDS = (
 )
 RELATION = (
     r"(?:at|by|before|after|around|about|till|until|from|come|toward|towards|(?:on|at) the stroke of|(?:when|once"
-    r"|as soon as) (?:it(?:'s| is)|(?:it|the clock) strikes))"
+    r"|as soon as) (?:it(?:'s| is)|(?:it|the (?:clock|bell)) strikes))"
 )
 TITLE = (
     "the|my|your|our|his|her|that|old|young|fair|good|sweet|dear|the knave|the rogue|master|mistress|captain|lady|lord"

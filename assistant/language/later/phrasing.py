@@ -53,7 +53,9 @@ QUOTED = re.compile(
     r"[\"\u201c][^\"\u201d]*[\"\u201d]?|\u2018[^\u2019]*\u2019(?!\w)|(?<!\w)'(?:[^']|(?<=\w)'(?=\w))+'(?!\w)"
 )
 #: Before what is to be said in these very words.
-_TO_BE_SAID = re.compile(r"(?i)(?:^|[,;:] |\b(?:and|please|then) )(?:say(?: to \w+)?|tell [\w'-]+(?: \w+)?)[,:]? *$")
+_TO_BE_SAID = re.compile(
+    r"(?i)(?:^|[,;:] |\b(?:and|please|then|up|in|here|back|by) )(?:say(?: to \w+)?|tell [\w'-]+(?: \w+)?)[,:]? *$"
+)
 #: A pause in the middle of a sentence.
 _PAUSE = re.compile(r"(?:\.{2,}|\u2026) ?(?=[a-z])")
 
@@ -111,6 +113,7 @@ def whose(when: When, whom: str) -> When:
 LEAVING = re.compile(
     r"(?i)\b(?:brb|afk|be right back|be back|back (?:soon|in)|(?:I(?:'m| am)|me) (?:just )?(?:off|going|gone|out)"
     r"|going to \w+|(?:I|I'll|I've got to|have to|need to|must|got to) (?:just |only |quickly )?(?:will |shall |must "
-    r"|have to |need to |want to )?(?:return|go|leave|fetch|get|bring|run|nip|pop|pee|use|speak|answer|grab|take|check"
-    r"|feed|see|find|sell|buy|talk|call|change)|I (?:won't|shan't|will not) be|I(?:'ll| will) (?:only )?be)\b"
+    r"|have to |need to |want to )?(?:return|go|leave|fetch|get|bring|run|nip|pop|pee|use|speak|answer|ask|grab|take"
+    r"|check|feed|see|find|sell|buy|talk|call|change)|I (?:won't|shan't|will not) be|I(?:'ll| will) (?:only )?(?:be"
+    r"|come back)|(?:just|only) (?:getting|grabbing|fetching|going|popping|nipping))\b"
 )

@@ -61,8 +61,8 @@ _RULES = r"""
     \b(?:at )?(?:vespers|evensong)\b|\bat (?:even|eve)\b(?! ?song) => at dusk
     \b(?:at |around |about )?mid-?morning\b => at ten in the morning   \b(?:in|on|to) (?:the )?(?=<MARK>\b) => at~
     \b(?:in|on|to|at) (?:the )?(?=(?:evening|morning|afternoon)\b) => in the~
-    \bwhen (?:it )?(?:is|will be) (<MARK>)\b|\bwhen (?:the )?(<MARK>) (?:is(?: here)?|comes)\b|\bwhen the (noon
-        |midnight|midday)(?: bell)? (?:sounds|rings|tolls|strikes)\b => when it is \1\2\3
+    \bwhen (?:it |it'?s )?(?:is |will be )?(?<!when )(<MARK>|first light)\b|\bwhen (?:the )?(<MARK>) (?:is(?: here)?
+        |comes)\b|\bwhen the (noon|midnight|midday)(?: bell)? (?:sounds|rings|tolls|strikes)\b => when it is \1\2\3
     \bwhen (?:it is |the )?(evening|morning|night)(?: is(?: come)?| comes| falls)\b => in the \1
     \b(?:in|on|at|with) (?=(?:every|each) (?!other)\w) =>   \b(every|each|this) eve\b => \1 evening
     \b(?:all|on|in) (?:the )?(morning|evening|night|day|afternoon)s\b => every \1
@@ -113,7 +113,7 @@ _RULES = r"""
     \bhave <THEY> (?=wait|come|meet|bring|write|look|give|go|stay) => tell \g<who> to~
     \b((?:every|each) \w+),? you (?=(?!(?:are|were|have|can|will)\b)[a-z]+ (?:the|my|our|your|down|out|up)\b) => \1~
     ^(?:we meet|see you|wait) (?=(?:at|by|in|on) the (?!morning|evening|afternoon)\w+(?: \w+)? (?:at
-        |in) \w+(?: then)?(?:, (?:ok|okay|deal|yes))?\W*$) => meet me~
+        |in) \w+(?: \w+)?(?:, (?:ok|okay|deal|yes))?\W*$) => meet me~
     \bI(?:'ll| will| shall)? (?:a?wait|wait for) you (?=(?:at|by|in) (?:the|my|our) )|^meet you (?=(?:at|by|in) )
         |\b(?:let us to meet|we meet us|(?:can|shall|could) we meet us)\b => meet me~
     \bI(?:'ll| will| shall| would) (?:see|meet)(?: with)? you (?=(?:at|by|near|outside|in|on) (?:the|your|my
@@ -130,14 +130,24 @@ _RULES = r"""
         |there|until|for|by|in|at) => wait~
     \b(?:save|hold|keep) (?=(?:my|our|this|the) (?:place|spot|seat|table|position)\b) => guard~
     \b(wait|stay|remain) (?:up|down|out|over|in|back) (?=here|there) => \1~
-    (?:^|(?<=so )|(?<=[,;:-] )|(?<=and ))you (?=(?:just )?(?:wait|stay|remain|hold|hang|guard|keep watch)\b) =>
+    (?:^|(?<=so )|(?<=[,;:.-] )|(?<=and ))you(?:'ll| will)? (?=(?:just )?(?:wait|stay|remain|hold|hang|guard|keep watch
+        |keep (?:here|by|to))\b) =>   \bfor the next (?=<AMOUNT>) => for~
+    \b(I'll be (?:right )?back|brb|be right back)\b(.*)\buntil then\b => \1\2until I am back
+    \bwait for me ((?:at|by|in|near|under|outside) (?:the|my|your|our) \w+(?: \w+)?)\W*$ => wait \1 until I am back
+    \bwait for me(?=\W*$|[,.;!?]) => wait here until I am back
+    \b(?:(?:an?|some|any) (?:\w+ )?\w+|anybody|anyone|somebody|someone) (?:called|named) (?=(?-i:[A-Z])) =>
+    \b((?:if|when|should|once) <THEY> asks? (?:for|after) me, )(?=I(?:'m|'ve|'ll| am| have| went)\b) => \1tell \g<who>~
+    \bbefore I (?:go to (?:bed|sleep)|turn in|retire)\b => before bed
+    \bat the end of (?:the|each|every) day\b => in the evening   \bof an? (evening|morning|night)(?=\W*$) => every \1
+    \bmake it (?:a|your) habit (?:to|of)~ => please~
+    \bfrom (?:now|today|tomorrow) on\b,?(.*?) (?:in the|at) (morning|evening|night)\b => \1 every \2
     \bfor <THEY> to (?:come|arrive|return|(?:get|be) (?:here|back)|show up)\b => until \g<who> comes
     \b(?:sit|hang|hold) tight\b|\bhold the fort\b => wait here
     \b((?:wait|stay|remain)(?: right)?(?: here| there)? for me(?<=here for me)
         |wait (?:for me )(?:right )?here)(?: (?:for )?a (?:little|bit|while|moment))?(?=\W*$|[,.!;])
         => \1 until I am back
-    \bwait (?:here )?for ((?-i:[A-Z])[a-z]+|\w+(?= here))(?<!\b(?:me|it|us))(?: here)?(?=\W*$|[,.!;])
-        => wait here until \1 comes
+    \bwait (?:here )?for ((?-i:[A-Z])[a-z]+|\w+(?= here))(?<!\b(?:me|it|us))( here|(?: (?:at|in|by) the \w+))?
+        (?=\W*$|[,.!;]) => wait\2 here until \1 comes
     \b(?:wait|hang on|hold on)(?: here| me)? (?:for )?(?=(?!an?\b|one\b)\w|a few|an hour
         |half)(?P<time><AMOUNT>)(?: for me| here)* => wait here for \g<time>
     \b(<NOT> (?:leave|quit|go|move|stir|budge|wander|run|walk)\b(?! (?:to|into|near) )[^.!?;,]*?) before (?=\w)

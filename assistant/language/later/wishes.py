@@ -58,7 +58,7 @@ _AT = (
     rf"|against|over by|over at|down at|down by|up at|up by|round at) {_NO_PLACE}{_PLACE_WORDS}"
 )
 _GOES_ON = (
-    r"(?:, .*|,? (?:(?:and|so|for|because|where|with|or|then|I|I'll|I've|need|since|as|when|once|before)\b|to (?:see"
+    r"(?:[,;] .*|,? (?:(?:and|so|for|because|where|with|or|then|I|I'll|I've|need|since|as|when|once|before)\b|to (?:see"
     r"|talk|speak|meet|help|get|fetch|collect|pick|eat|dine|drink|finish|sing|play|dance|have|listen|watch|learn|show"
     r"|tell|work|pay)\b).*)?"
 )
@@ -105,7 +105,7 @@ _TELL_IT = re.compile(
 _SAY = re.compile(r"(?i)(?:say|mention) (?:that )?(?P<what>(?!so\b|something|nothing|hello|hi\b).+)")
 _GREET = re.compile(
     rf"(?i)(?:(?:say (?P<hello>hello|hi|hey|goodbye|good morning|good night|thank you|thanks|sorry|happy birthday)"
-    rf"|(?P<sorry>apologi[sz]e)) to {_WHOM}|(?:give|send|hand|bring) {_WHOM.replace('whom', 'given')} my "
+    rf"|(?P<sorry>apologi[sz]e)) (?:to {_WHOM}|from me)|(?:give|send|hand|bring) {_WHOM.replace('whom', 'given')} my "
     rf"(?P<regards>regards|love|best(?: wishes)?|thanks|greetings|apologies)|(?P<greet>greet"
     rf"|thank) {_WHOM.replace('whom', 'known')})(?: (?:from|for) me)?(?: for (?P<thanks>.+))?"
 )
@@ -135,9 +135,9 @@ _NOT_GO = r"(?:don't|do not|never) (?:you )?(?:move|go|leave|quit|stir|budge|wan
 _HERE = (
     rf"(?: (?:right|just|still|put|here|there|outside|inside|upstairs|downstairs|in this (?:spot|room|place|position"
     rf"|post)|by the \w+|for me|hence|without (?:me|us)|with (?:(?:the|my|your|our|this|that) (?:[a-z']+ )?)?\w+|on|off"
-    rf"|away|forth|out|far|close|around|from (?:the|this|that|my|your) \w+|(?:the|this|that|my|our|your) \w+(?: \w+)?"
-    rf"|anywhere|me|us|this (?:spot|room|place|position|post)|from here|(?:for )?a (?:bit|while|moment|minute|second"
-    rf"|sec)|an? (?:inch|hair|muscle)|{_AT}))"
+    rf"|up|away|forth|out|far|close|around|from (?:the|this|that|my|your) \w+|(?:the|this|that|my|our|your) \w+"
+    rf"(?: \w+)?|anywhere|me|us|this (?:spot|room|place|position|post)|from here|(?:for )?a (?:bit|while|moment"
+    rf"|minute|second|sec)|an? (?:inch|hair|muscle)|{_AT}))"
 )
 _WAIT = re.compile(
     rf"(?i)(?:{_STAYS}|be(?= (?:right )?(?:here|there|at|in)\b)|{_NOT_GO}){_HERE}*(?:,? (?:and|please|or) .*|, .*)?"
@@ -145,7 +145,7 @@ _WAIT = re.compile(
 _PLACED = re.compile(
     r"(?i)\b(?:here|there|put|where you are|this (?:spot|room|place|position|post)|still|anywhere|move|budge|stir"
     r"|with \w+|(?:in|out|up|down)side|\w+stairs|(?:don't|do not|never) (?:you )?(?:leave|quit|go)|(?:by|at|in|near"
-    r"|beside|behind|under|within|next to|from|on) (?:the|this|that|my|your|our)) ?\b"
+    r"|hold|beside|behind|under|within|next to|from|on) (?:the|this|that|my|your|our)) ?\b"
 )
 #: Until the asker is back, however it is said.
 AWAY = re.compile(
@@ -173,7 +173,10 @@ def _reminding(clause: Clause) -> Asked | None:
     if clause.when.person and (_KNOW.fullmatch(clause.text) or clause.text[:4].casefold() == "say "):
         return None  # "Nudge me when Ann comes."
     found = _REMIND.fullmatch(clause.text) or _FOR_WHAT.fullmatch(clause.text)
-    if found is None or re.match(r"(?i)(?:who|what|where|when|why|how|which|if|whether)\b", found["what"] or ""):
+    if found is None or re.search(
+        r"(?i)^(?:who|what|where|when|why|how|which|if|whether)\b|\b(?:hour|minutes|bit|while) before\b",
+        found["what"] or "",
+    ):
         return None
     return Asked(GoalKind.REMIND, clause.when, to_listener(_WHY.sub("", found["what"] or "")))
 
@@ -207,7 +210,7 @@ def _greeting(clause: Clause) -> Asked | None:
         words = f"my {found['regards']}{' for ' if found['thanks'] else ''}{found['thanks'] or ''}"
     elif found["thanks"] and not found["hello"]:
         words = f"thank you for {found['thanks']}"
-    whom = person(found["whom"] or found["given"] or found["known"], clause.when)
+    whom = person(found["whom"] or found["given"] or found["known"] or "them", clause.when)
     return Asked(GoalKind.TELL, whose(clause.when, whom), words, whom) if whom else None
 
 
@@ -242,7 +245,7 @@ def _waiting(clause: Clause) -> Asked | None:
     found = _WAIT.fullmatch(clause.text)
     if found is None or (clause.said == "for" and (clause.when.seconds or 0.0) <= _NOW_SECONDS):
         return None
-    is_until = re.match(r"(?i)until|till|'?til|for|while|in my|during", clause.said) is not None
+    is_until = re.match(r"(?i)(?:tonight )?(?:until|till|'?til)|for|while|in my|during", clause.said) is not None
     is_until = is_until or (clause.when.person is not None and clause.said.casefold().startswith("when"))
     is_enough = found["place"] or _PLACED.search(clause.text) or clause.when.person == ""
     place, when = found["place"] or "", clause.when

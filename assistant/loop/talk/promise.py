@@ -7,9 +7,8 @@ import re
 from mud_assistant.assistant.events.goal import Goal
 from mud_assistant.assistant.language.later.beyond import asks_too_much
 from mud_assistant.assistant.language.later.hours import NUMBERS_TEXT
-from mud_assistant.assistant.language.several import requests_in
 from mud_assistant.assistant.life.peace import wish_in
-from mud_assistant.assistant.loop.promise_goals import CANNOT, take_on
+from mud_assistant.assistant.loop.promise_goals import CANNOT, requests_of, take_on
 from mud_assistant.assistant.loop.run import Run, RunContext
 from mud_assistant.assistant.loop.speech.manner import response_of, speech_call
 from mud_assistant.assistant.loop.talk.question import Question, without_name
@@ -54,7 +53,7 @@ async def tell_promise(context: RunContext, run: Run, asked: Question) -> LLMRes
     if _ASKS.search(line):
         return _said(context, run, promises_told(context, run))
     sentences: list[str] = []
-    for number, request in enumerate(requests_in(asked.heard)):
+    for number, request in enumerate(requests_of(context, run, asked.heard)):
         goal = await take_on(context, run, request, "", number)
         turn = (len(asked.earlier) + number) % len(_PROMISES)
         sentences.append(goal if isinstance(goal, str) else _PROMISES[turn].format(goal=goal.text))

@@ -53,6 +53,9 @@ def test_nearly_every_way_of_asking_is_known(kind: str) -> None:
         # Who is called, wherever the name stands.
         ("Come back, good Marlo, in an hour.", "be here in an hour"),
         ("marlo poke me in 5 min, eggs", "remind you in five minutes: eggs"),
+        ("join me at the fire in an hour marlo, with bread", "be at the fire in an hour"),
+        ("Hold this bridge until dawn, Marlo. I beg you.", "hold this bridge until dawn"),
+        ("brb, dont go anywhere marlo", "not go anywhere until you are back"),
         # Slips of the hand, and words without vowels.
         ("rmnd me b4 dusk 2 shut teh coop", "remind you before dusk: shut the coop"),
         ("whn ann arives tell her i went 2 bed", "tell Ann when they come: I went to bed"),
@@ -80,14 +83,23 @@ def test_nearly_every_way_of_asking_is_known(kind: str) -> None:
         ("Hild will be in later, so if you could tell her that the cow calved, that'd be lovely.",
          "tell Hild when they come: the cow calved"),
         ("Don't go away, I have to answer the door.", "not go away until you are back"),
+        # Words for somebody who is not here.
+        ("i cant stay, tell grom we sail tomorrow", "tell Grom when they come: we sail tomorrow"),
+        ("Please warn Tamsin about the wolves before she sets out.", "tell Tamsin when they come: the wolves"),
+        ("If anybody called Pip asks for me, I'm at the mill.", "tell Pip when they come: I'm at the mill"),
         # Any care, where it is asked for daily.
         ("I wonder if you'd scatter a little corn for the doves every morning.", "scatter a little corn every morning"),
         ("Every night before you sleep, bank the fire.", "bank the fire every night"),
     ],
 )  # fmt: skip
 def test_what_people_who_saw_no_grammar_put_in_such_ways(line: str, meant: str) -> None:
-    assert [listed(asked) for asked in requests_in(line)] == [meant]
+    assert [listed(asked) for asked in requests_in(line, ["Marlo"], ["Bess"])] == [meant]
     assert NAMES_TIME.search(line)
+
+
+def test_words_for_somebody_who_is_here_or_of_whom_nothing_is_known_are_for_now() -> None:
+    assert requests_in("Tell Bess I was here.", ["Marlo"], ["Bess Reed"]) == ()
+    assert requests_in("Tell Bess I was here.", ["Marlo"]) == ()
 
 
 @pytest.mark.parametrize("words", ["my old ", "please could you if you ", "then at noon tell her ", "there and "])

@@ -13,7 +13,6 @@ from mud_assistant.tools.execution.step import MAX_RESULT_CHARS
 from mud_assistant.tools.policy.config import PolicyConfig
 from mud_assistant.tools.result import EffectLog, Executed
 from mud_assistant.tools.testing import (
-    RecordingLog,
     WaitingTool,
     crashing_tool,
     now,
@@ -25,6 +24,7 @@ from mud_assistant.tools.testing import (
 from mud_assistant.tools.tool import Category, NoArguments, Registry, Tool
 from mud_assistant.tools.verbs import SAY
 from tests.guards import FlushFailures
+from tests.tools.execution.recording_log import RecordingLog
 from tests.tools.execution.steps import Step
 
 

@@ -9,9 +9,10 @@ from mud_assistant.tools.context import ToolContext
 from mud_assistant.tools.errors import Status
 from mud_assistant.tools.execution.step import MAX_TOGETHER
 from mud_assistant.tools.result import Executed
-from mud_assistant.tools.testing import RecordingLog, WaitingTool, numbered, simple_tool, tool_call
+from mud_assistant.tools.testing import WaitingTool, numbered, simple_tool, tool_call
 from mud_assistant.tools.tool import Category, NoArguments
 from mud_assistant.tools.verbs import WORLD_TOOLS
+from tests.tools.execution.recording_log import RecordingLog
 from tests.tools.execution.steps import Step
 
 
