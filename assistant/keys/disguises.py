@@ -176,7 +176,8 @@ class KeyPieces:
     def _without(self, key: _Key, text: str, before: str) -> str:
         """Return the text without this key's pieces, once too much of the key was told."""
         signs = words_only(text)
-        if not any((before[-PIECE:] + signs)[at : at + PIECE] in key.places for at in range(len(signs) + PIECE)):
+        joined = before[-PIECE:] + signs
+        if not any(joined[at : at + PIECE] in key.places for at in range(len(joined))):
             return text
         told = self._told.setdefault(key.signs, set())
         spans = []
