@@ -31,8 +31,10 @@ from mud_assistant.llm.testing import FakeOllama, Reply, serve
 IDLE, PROCESSES, SECONDS = 10_000, 40, 60.0
 #: The most that the log may grow in a day, in GB.
 MOST_LOG = 2.0
-#: The assistants of the hand-overs, how many seconds one may take, and how many to share them with a new worker.
+#: The assistants of a hand-over, how many seconds one may take, and how many to share them with a new worker.
 MOVED, MOST_SECONDS, MOST_SHARING = 200, 10.0, 20.0
+#: All assistants: two workers share them.
+ALL = 2 * MOVED
 #: How long workers may take to begin, and how often is looked who runs whom, in seconds.
 PATIENCE, LOOK_SECONDS = 600.0, 0.05
 #: After a start of the server nobody is declared dead for so long, in seconds.
@@ -93,7 +95,7 @@ def _hold(db: Database, store: PostgresStore, first: int, count: int) -> None:
 
 
 class Pair:
-    """Two workers of the same 200 assistants, on a schema of their own."""
+    """Two workers of the same 400 assistants, on a schema of their own."""
 
     def __init__(self, reactor: Any, server: Any, folder: Path, url: str) -> None:
         self._reactor = reactor
@@ -101,7 +103,7 @@ class Pair:
         self._folder = folder
         schema = server.new_schema()
         self._holders = _HOLDERS.format(s=f'"{schema}"')
-        names = ", ".join(f'"Sage {number}"' for number in range(MOVED))
+        names = ", ".join(f'"Sage {number}"' for number in range(ALL))
         (folder / "assistant.toml").write_text(WORKER_SETTINGS.format(url=url, journal=server.url(schema), names=names))
 
     def begin(self, name: str) -> Worker:
@@ -127,22 +129,16 @@ class Pair:
 
 
 async def _moved(reactor: Any, server: Any) -> list[Figure]:
-    """Seconds until all of 200 assistants live in another worker."""
+    """Seconds until 200 assistants live in another worker."""
     fake = FakeOllama(reactor, lambda _: Reply("Nothing."))
     with tempfile.TemporaryDirectory() as folder:
         async with serve(fake, reactor) as url:
             spread, killed, ended = await _move(reactor, Pair(reactor, server, Path(folder), url))
-    half = MOVED // 2
+    goes = f"PostgreSQL: {MOVED} of {ALL} assistants go to a new worker, after the first"
     return [
-        Figure(
-            "",
-            f"PostgreSQL: {half} of {MOVED} assistants go to a new worker, after the first",
-            spread,
-            "s",
-            MOST_SHARING,
-        ),
-        Figure("", f"PostgreSQL: {half} assistants of a killed worker live in another", killed, "s", MOST_SECONDS),
-        Figure("", f"PostgreSQL: {half} assistants of a worker that ends live in another", ended, "s", MOST_SECONDS),
+        Figure("", goes, spread, "s", MOST_SHARING),
+        Figure("", f"PostgreSQL: {MOVED} assistants of a killed worker live in another", killed, "s", MOST_SECONDS),
+        Figure("", f"PostgreSQL: {MOVED} assistants of a worker that ends live in another", ended, "s", MOST_SECONDS),
     ]
 
 
@@ -150,19 +146,19 @@ async def _move(reactor: Any, pair: Pair) -> tuple[float, float, float]:
     """Let a worker come, kill the other, let a third come, and end the second; the seconds of all but the third's."""
     workers = {"a": pair.begin("a")}
     try:
-        await pair.until(lambda runs: runs.get("a") == MOVED)
+        await pair.until(lambda runs: runs.get("a") == ALL)
         workers["b"] = pair.begin("b")
         await pair.until(lambda runs: runs.get("b", 0) > 0)
-        spread = await pair.until(lambda runs: runs.get("a") == runs.get("b") == MOVED // 2)
+        spread = await pair.until(lambda runs: runs.get("a") == runs.get("b") == MOVED)
         await deferLater(reactor, SETTLED_SECONDS)
         workers["a"].send(signal.SIGKILL)
-        killed = await pair.until(lambda runs: runs.get("b") == MOVED)
+        killed = await pair.until(lambda runs: runs.get("b") == ALL)
         await workers["a"].ended
         workers["c"] = pair.begin("c")
         await pair.until(lambda runs: runs.get("c", 0) > 0)
-        await pair.until(lambda runs: runs.get("c") == MOVED // 2)
+        await pair.until(lambda runs: runs.get("c") == MOVED)
         workers["b"].send(signal.SIGTERM)
-        ended = await pair.until(lambda runs: runs.get("c") == MOVED)
+        ended = await pair.until(lambda runs: runs.get("c") == ALL)
     finally:
         for worker in workers.values():
             worker.send(signal.SIGKILL)
