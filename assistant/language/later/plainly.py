@@ -133,7 +133,7 @@ _RULES = r"""
     (?:^|(?<=so )|(?<=[,;:.-] )|(?<=and ))you(?:'ll| will)? (?=(?:just )?(?:wait|stay|remain|hold|hang|guard|keep watch
         |keep (?:here|by|to))\b) =>   \bfor the next (?=<AMOUNT>) => for~
     \b(I'll be (?:right )?back|brb|be right back)\b(.*)\buntil then\b => \1\2until I am back
-    \bwait for me ((?:at|by|in|near|under|outside) (?:the|my|your|our) \w+(?: \w+)?)\W*$ => wait \1 until I am back
+    \bwait for me ((?:at|by|in|near) (?:the|my|your|our) \w+(?: \w+)?)(?=\W*$|[,.;!?]) => wait \1 until I am back
     \bwait for me(?=\W*$|[,.;!?]) => wait here until I am back
     \b(?:(?:an?|some|any) (?:\w+ )?\w+|anybody|anyone|somebody|someone) (?:called|named) (?=(?-i:[A-Z])) =>
     \b((?:if|when|should|once) <THEY> asks? (?:for|after) me, )(?=I(?:'m|'ve|'ll| am| have| went)\b) => \1tell \g<who>~
