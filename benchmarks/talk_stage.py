@@ -9,9 +9,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from msgspec import structs
 from twisted.internet.task import deferLater
 
 from benchmarks.talk_staging import Stage, Staging
+from mud_assistant.assistant.characters.day_entries import NO_DAYS
 from mud_assistant.assistant.events.outcome import Failed, LimitReached, Outcome
 from mud_assistant.assistant.events.trace import StepTrace
 from mud_assistant.assistant.loop.talk.question import front_of
@@ -106,6 +108,7 @@ class Player:
         if character:  # of the place, in the stead of the one that the settings name
             character["character"] = ""
         settings, known = await self._parts.playing(options.config.assistant.model_copy(update=character))
+        known = structs.replace(known, days=NO_DAYS)  # nobody goes to bed in the middle of an item
         known.everyday.prepare()
         while self._parts.embedder.is_on and not (known.topics.is_ready and known.everyday.is_ready):
             await deferLater(self._reactor, 0.1)  # a game's characters wait for nobody

@@ -73,7 +73,8 @@ def test_a_game_whose_port_is_taken_says_by_what_and_which_are_free(tmp_path: Pa
         with pytest.raises(GameError) as caught:
             Running(folder, launcher, Patience(float, print), print).start()
     told = str(caught.value)
-    assert f"the Evennia game in {tmp_path.resolve() / 'mygame'} (process {pid}) listens on port {port}: " in told
+    assert f"the Evennia game in {tmp_path.resolve() / 'mygame'} (process {pid})" in told
+    assert f" listens on port {port}" in told  # and others on the four behind it, where some test has them
     advised = Ports(int(told.rpartition("--port ")[2]))
     assert not advised.taken()
 
