@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from mud_assistant.assistant.page.ports import Conflict
 from mud_assistant.assistant.page.values.common import VisitorRole
+from mud_assistant.assistant.page.values.runs import RunPage
 from mud_assistant.assistant.page.views.control import approvals, character, doctor, money, player, settings
 from mud_assistant.assistant.page.views.control.character_forms import CHANGES, CharacterDraft
 from mud_assistant.assistant.page.views.control.period import Period
@@ -123,3 +124,17 @@ def test_a_viewer_is_told_that_words_are_hidden() -> None:
     asked = call("/runs/run-999", who=visitor(VisitorRole.VIEWER), parts={"id": "run-999"})
     shown = ask(tree.routes(desk), asked, "/runs/{id}").body.decode()
     assert "hidden: you are a viewer" in shown
+
+
+def test_why_a_run_said_nothing_is_listed_for_who_may_read_what_players_say() -> None:
+    desk = stocked()
+    run = replace(desk.run_page.runs[0], said="", sentence="It was refused by the rules.")
+    silent, spoke = replace(desk.run_page, runs=(run,)), replace(desk.run_page, runs=(replace(run, said="Yes."),))
+
+    def listed(role: VisitorRole, found: RunPage) -> str:
+        asked = call("/", who=visitor(role))
+        return str(parsed(listing.runs_page(asked, search.filter_from({}), found, [])).text_content())
+
+    assert run.sentence in listed(VisitorRole.OPERATOR, silent)
+    assert run.sentence not in listed(VisitorRole.VIEWER, silent)
+    assert run.sentence not in listed(VisitorRole.OPERATOR, spoke)
