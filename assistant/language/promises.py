@@ -12,14 +12,7 @@ from functools import partial
 from msgspec import Struct
 
 from mud_assistant.assistant.events.goal import GoalKind
-from mud_assistant.assistant.language.later.clauses import (
-    TAIL,
-    clauses_of,
-    filled_in,
-    put_plainly,
-    request_of,
-    starts_of,
-)
+from mud_assistant.assistant.language.later.clauses import TAIL, as_read, clauses_of, filled_in, request_of, starts_of
 from mud_assistant.assistant.language.later.hours import NAME, NOBODY
 from mud_assistant.assistant.language.later.phrasing import LEAVING, QUOTED, expected_in
 from mud_assistant.assistant.language.later.wishes import Asked, asked_in
@@ -74,7 +67,7 @@ _WHEN_THEY = re.compile(
 
 def request_in(line: str) -> Asked | None:
     """Return what a player's line asks the character to do later, None for nothing."""
-    text = put_plainly(line)
+    text = as_read(line)
     spoken_of = waited = expected = before = ""
     is_message = False
     for sentence in sentences_of(_TOLD_THEN.sub(r"\1. ", text))[:_MOST_SENTENCES]:

@@ -7,15 +7,13 @@ from collections.abc import Collection, Sequence
 from itertools import islice
 
 from mud_assistant.assistant.events.goal import MOST_A_PERSON, GoalKind
-from mud_assistant.assistant.language.later.clauses import put_plainly, request_of, starts_of, without_calls
+from mud_assistant.assistant.language.later.clauses import wishes_of, without_calls
 from mud_assistant.assistant.language.later.hours import BARE, HOUR, NOBODY
 from mud_assistant.assistant.language.later.wishes import WAKE_UP, Asked
 from mud_assistant.assistant.language.promises import request_in
 from mud_assistant.assistant.language.times import When
-from mud_assistant.assistant.language.words import sentences_of
 
-#: The most characters of a line that is read, and the most places where it is parted. Of 450 requests that people
-#: wrote, the longest had 193 characters.
+#: The most characters of a line that is read (of 450 requests the longest had 193), and places where it is parted.
 MOST_CHARS, _MOST_LINKS = 400, 6
 _AND = re.compile(
     r"(?i)(?:(?:,? oh)?[,;]? (?:and|then|plus|also)|[.;!?]+)(?: (?:oh|and|also|then|please))*,? (?=\w)"
@@ -62,11 +60,9 @@ def requests_in(line: str, names: Collection[str] = (), here: Collection[str] | 
 def _message_in(line: str, here: Collection[str]) -> Asked | None:
     """Return what somebody is to be told who is not here: "Tell Ann I was here."."""
     known = {word for name in here for word in name.casefold().split()}
-    for sentence in sentences_of(put_plainly(line)):
-        for _, part in starts_of(sentence):
-            found = _MESSAGE.fullmatch(request_of(part))
-            if found is not None and (whom := found["whom"].capitalize()).casefold() not in known:
-                return Asked(GoalKind.TELL, When(person=whom), found["what"], whom)
+    for found in filter(None, map(_MESSAGE.fullmatch, wishes_of(line))):
+        if (whom := found["whom"].capitalize()).casefold() not in known:
+            return Asked(GoalKind.TELL, When(person=whom), found["what"], whom)
     return None
 
 

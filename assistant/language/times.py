@@ -131,8 +131,8 @@ PRONOUNS = frozenset({"he", "she", "they", "him", "her", "them", "his", "their"}
 #: How each part of a time is said, and what it means. Of those that begin at one place, the first counts.
 _ELEMENTS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], When | None]], ...] = (
     (_found(rf"(?:{ONCE} (?:that )?(?:you|I)|should you) {SEE} (?P<who>him|her|them|me|us|{NOBODY}{NAME})(?: (?:again"
-            rf"|next|here|around|(?:come|coming) in|coming|(?:in|within|inside|on|at) (?:here|these \w+|the \w+"
-            rf"|your \w+)))*"), _who),
+            rf"|next|here|around|(?:come|coming) in|coming|(?:in|within|inside|on|at) (?:here"
+            rf"|(?:these|the|your) \w+)))*"), _who),
     (_found(rf"{ONCE} (?P<who>I)(?:'m| am)? {COMES}"), _who),
     (_found(rf"{ONCE} (?P<who>{NOBODY}{NAME})(?:(?='s)'s| ) ?{COMES}"), _who),
     (_found(rf"(?:up)?on (?P<who>{NOBODY}{NAME})'s (?:return|arrival)"), _who),

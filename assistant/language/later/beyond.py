@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-from mud_assistant.assistant.language.later.clauses import put_plainly, request_of, starts_of
+from mud_assistant.assistant.language.later.clauses import request_of, wishes_of
 from mud_assistant.assistant.language.later.wishes import AWAY
 from mud_assistant.assistant.language.times import find_when
-from mud_assistant.assistant.language.words import sentences_of
 
 _CALLS = (
     r"(?:remind|wake|rouse|warn|alert|notify|ping|nudge|poke|buzz|fetch) (?:me|us)|let (?:me|us) know|give (?:me"
@@ -42,11 +41,10 @@ def asks_too_much(line: str) -> bool:
 
     It is to be asked only of a line in which `requests_in` finds nothing.
     """
-    return any(_is_beyond(part) for sentence in sentences_of(put_plainly(line)) for _, part in starts_of(sentence))
+    return any(map(_is_beyond, wishes_of(line)))
 
 
-def _is_beyond(sentence: str) -> bool:
-    wish = request_of(sentence)
+def _is_beyond(wish: str) -> bool:
     found = find_when(wish)
     if _AT_EVENT.match(wish) is not None:
         return found is None and AWAY.search(wish) is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 from itertools import islice
 
 from msgspec.structs import replace
@@ -15,7 +16,7 @@ from mud_assistant.assistant.language.later.plainly import plainly_put, verb_of
 from mud_assistant.assistant.language.later.wishes import AWAY, Asked, Clause
 from mud_assistant.assistant.language.persons import to_listener
 from mud_assistant.assistant.language.times import When, find_when
-from mud_assistant.assistant.language.words import one_of
+from mud_assistant.assistant.language.words import one_of, sentences_of
 
 _CALLED = r"(?:(?:hey|hi|hello|oi|yo|psst|dear|good (?:morning|evening|day)|listen|excuse me|sorry)[,!]? )*"
 _MAY = "(?: could| would| might| can|'d)?"
@@ -74,18 +75,19 @@ _NAMED = re.compile(r"(?i)|(?:tell|inform|warn|remind|ask|let|say to|whisper to|
 
 #: How somebody is called beside their name: "good Sage", "keeper Sage".
 _FONDLY = r"(?:(?:O|good|dear|sweet|gentle|kind|trusty|old|wise|master|mistress|keeper|friend|my|brother|sister) )*"
-_OTHERWISE = "".join(rf"(?<!\b{word})" for word in ("to", "of", "for", "and", "with", "tell", "see"))
+_NOT_CALLED = "".join(rf"(?<!\b{word})" for word in ("to", "of", "for", "and", "with", "tell", "see"))
 
 
 def without_calls(line: str, names: Collection[str]) -> str:
     """Return a line without each call of the character by one of its names: "oda wake me", "be there, Oda?"."""
     name = rf"{_FONDLY}(?:{'|'.join(map(re.escape, names))})"
     begins = rf"(?:^|(?<=[.!?;] ))({_CALLED}){name}(?:[,:!. ]+(?!(?:is|was|has|said|says)\b))"
-    ends = rf"{_OTHERWISE}[ ,]+{name}(?=\W*$|[,;:.!?])"
+    ends = rf"{_NOT_CALLED}[ ,]+{name}(?=\W*$|[,;:.!?])"
     return re.sub(rf"(?i){ends}", "", re.sub(rf"(?i){begins}", r"\1", line)).strip(" ,") if names else line
 
 
-def put_plainly(line: str) -> str:
+@lru_cache(maxsize=16)
+def as_read(line: str) -> str:
     """Return a line as it is read for a request: written out, in plain words and without quotes."""
     return plainly_put(write_out(without_quotes(line)).replace("\u2019", "'"))
 
@@ -136,6 +138,11 @@ def starts_of(sentence: str) -> Iterator[tuple[str, str]]:
 def request_of(sentence: str) -> str:
     """Return a sentence from the verb of what it asks for on, without calls and polite words."""
     return TAIL.sub("", as_mostly_put(_plain(_ASIDE.sub(r"\1", sentence))))
+
+
+def wishes_of(line: str) -> Iterator[str]:
+    """Yield each part of a line that may ask for something, in plain words and from its verb on."""
+    return (request_of(part) for sentence in sentences_of(as_read(line)) for _, part in starts_of(sentence))
 
 
 def clauses_of(sentence: str) -> Iterator[Clause]:

@@ -137,17 +137,17 @@ _RULES = r"""
     \bwait for me(?=\W*$|[,.;!?]) => wait here until I am back
     \b(?:(?:an?|some|any) (?:\w+ )?\w+|anybody|anyone|somebody|someone) (?:called|named) (?=(?-i:[A-Z])) =>
     \b((?:if|when|should|once) <THEY> asks? (?:for|after) me, )(?=I(?:'m|'ve|'ll| am| have| went)\b) => \1tell \g<who>~
-    \bbefore I (?:go to (?:bed|sleep)|turn in|retire)\b => before bed
+    \bbefore I (?:go to (?:bed|sleep)|turn in|retire)\b => before bed   \bmake it (?:a|your) habit (?:to|of)~ => please~
     \bat the end of (?:the|each|every) day\b => in the evening   \bof an? (evening|morning|night)(?=\W*$) => every \1
-    \bmake it (?:a|your) habit (?:to|of)~ => please~
     \bfrom (?:now|today|tomorrow) on\b,?(.*?) (?:in the|at) (morning|evening|night)\b => \1 every \2
     \bfor <THEY> to (?:come|arrive|return|(?:get|be) (?:here|back)|show up)\b => until \g<who> comes
     \b(?:sit|hang|hold) tight\b|\bhold the fort\b => wait here
     \b((?:wait|stay|remain)(?: right)?(?: here| there)? for me(?<=here for me)
         |wait (?:for me )(?:right )?here)(?: (?:for )?a (?:little|bit|while|moment))?(?=\W*$|[,.!;])
         => \1 until I am back
-    \bwait (?:here )?for ((?-i:[A-Z])[a-z]+|\w+(?= here))(?<!\b(?:me|it|us))( here|(?: (?:at|in|by) the \w+))?
-        (?=\W*$|[,.!;]) => wait\2 here until \1 comes
+    \bwait for ((?-i:[A-Z])[a-z]+)( (?:at|in|by) the \w+)(?=\W*$|[,.!;]) => wait\2 until \1 comes
+    \bwait (?:here )?for ((?-i:[A-Z])[a-z]+|\w+(?= here))(?<!\b(?:me|it|us))(?: here)?(?=\W*$|[,.!;])
+        => wait here until \1 comes
     \b(?:wait|hang on|hold on)(?: here| me)? (?:for )?(?=(?!an?\b|one\b)\w|a few|an hour
         |half)(?P<time><AMOUNT>)(?: for me| here)* => wait here for \g<time>
     \b(<NOT> (?:leave|quit|go|move|stir|budge|wander|run|walk)\b(?! (?:to|into|near) )[^.!?;,]*?) before (?=\w)

@@ -173,14 +173,15 @@ def _reminding(clause: Clause) -> Asked | None:
     if clause.when.person and (_KNOW.fullmatch(clause.text) or clause.text[:4].casefold() == "say "):
         return None  # "Nudge me when Ann comes."
     found = _REMIND.fullmatch(clause.text) or _FOR_WHAT.fullmatch(clause.text)
-    if found is None or re.search(
-        r"(?i)^(?:who|what|where|when|why|how|which|if|whether)\b|\b(?:hour|minutes|bit|while) before\b",
-        found["what"] or "",
-    ):
+    if found is None or _NO_REMINDER.search(found["what"] or ""):
         return None
     return Asked(GoalKind.REMIND, clause.when, to_listener(_WHY.sub("", found["what"] or "")))
 
 
+#: What is no matter to be reminded of: a question, or a time that only another one tells, "an hour before it starts".
+_NO_REMINDER = re.compile(
+    r"(?i)^(?:who|what|where|when|why|how|which|if|whether)\b|\b(?:hour|minutes|bit|while) before\b"
+)
 #: What is said behind what somebody is reminded of, and is no part of it.
 _WHY = re.compile(
     r"(?i),? (?:lest I|(?:and|as|because|since|for|so|or|but) (?:I|I'm|I'd|I'll|I've|it|we|else)\b(?!.*\bto\b$)).*"

@@ -86,6 +86,8 @@ def test_nearly_every_way_of_asking_is_known(kind: str) -> None:
         # Words for somebody who is not here.
         ("i cant stay, tell grom we sail tomorrow", "tell Grom when they come: we sail tomorrow"),
         ("Please warn Tamsin about the wolves before she sets out.", "tell Tamsin when they come: the wolves"),
+        ("Wait for Colm at the stables, ok?", "wait at the stables until Colm comes"),
+        ("wait for Ann here", "wait here until Ann comes"),
         ("If anybody called Pip asks for me, I'm at the mill.", "tell Pip when they come: I'm at the mill"),
         # Any care, where it is asked for daily.
         ("I wonder if you'd scatter a little corn for the doves every morning.", "scatter a little corn every morning"),
